@@ -128,6 +128,7 @@ comment on column dotq.job_queue.scheduled_at is 'Not claimed before this time; 
 comment on column dotq.job_queue.attempts is 'Executions begun: raised by the claim, given back by a release.';
 comment on column dotq.job_queue.max_attempts is 'Executions allowed.';
 comment on column dotq.job_queue.lease_token is 'Number of the newest lease; never used twice. Kept after the end, so that a repeated ack is recognised.';
+comment on column dotq.job_queue.started_at is 'When the first attempt began to run.';
 comment on column dotq.job_queue.crash_count is 'Leases that ran out without an answer.';
 comment on column dotq.job_queue.key_retained is 'The idempotency key also holds after this job has finished, while its row is kept.';
 
@@ -220,7 +221,7 @@ create table dotq.dot_config_audit (
 
 create index dot_config_audit_key_idx on dotq.dot_config_audit (key, audit_id desc);
 
-comment on table dotq.dot_config_audit is 'Who changed which gate, setting or kind, from what, to what, and when. A kind appears as kind:<name>.';
+comment on table dotq.dot_config_audit is 'Who changed which gate, setting or kind, from what, to what, and when. A kind appears as kind:<name>, a rescheduled job as job:<id>.';
 
 -- Everything is closed after an install: the queue does nothing until somebody opens it.
 insert into dotq.dot_config (key, value, description)

@@ -11,14 +11,8 @@ select case
 end
 from (select) as one
 left join dotq.job_kind as kind on kind.job_kind = p_letter.job_kind
-left join lateral (
-    select q.job_id
-    from dotq.job_queue as q
-    where q.job_kind = p_letter.job_kind
-      and q.idempotency_key = nullif(p_letter.idempotency_key, p_letter.job_id::text)
-      and q.job_id <> p_letter.job_id
-      and (q.key_retained or q.state in ('queued', 'leased', 'in_progress', 'retry_waiting'))
-    limit 1
+left join lateral dotq.fn_job_by_key(
+    p_letter.job_kind, nullif(p_letter.idempotency_key, p_letter.job_id::text), p_letter.job_id
 ) as taken on true
 $fn$;
 

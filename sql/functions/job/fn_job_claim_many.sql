@@ -58,7 +58,6 @@ begin
         set state = 'leased',
             attempts = q.attempts + 1,
             picked_at = l_now,
-            started_at = null,
             lease_owner = p_worker_id,
             lease_token = nextval('dotq.lease_token_seq'),
             lease_seconds = coalesce(p_lease_seconds, k.lease_seconds, l_lease_default),

@@ -51,13 +51,7 @@ begin
             return jsonb_build_object('ok', true, 'job_id', l_job_id, 'state', 'queued', 'duplicate', false);
         end if;
 
-        select job_id, state into l_found
-        from dotq.job_queue
-        where job_kind = p_kind.job_kind
-          and idempotency_key = p_idempotency_key
-          and (key_retained or state in ('queued', 'leased', 'in_progress', 'retry_waiting'))
-        order by key_retained
-        limit 1;
+        select * into l_found from dotq.fn_job_by_key(p_kind.job_kind, p_idempotency_key);
 
         if found then
             return jsonb_build_object('ok', true, 'job_id', l_found.job_id, 'state', l_found.state, 'duplicate', true);

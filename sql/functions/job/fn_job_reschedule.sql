@@ -18,6 +18,14 @@ begin
 
     l_now := dotq.fn_clock_now();
 
+    insert into dotq.dot_config_audit (key, old_value, new_value, changed_by)
+    values (
+        'job:' || p_job_id,
+        jsonb_build_object('scheduled_at', l_job.scheduled_at, 'priority', l_job.priority)::text,
+        jsonb_build_object('scheduled_at', greatest(p_scheduled_at, l_now), 'priority', coalesce(p_priority, l_job.priority))::text,
+        p_actor
+    );
+
     update dotq.job_queue
     set scheduled_at = greatest(p_scheduled_at, l_now),
         priority = coalesce(p_priority, priority),
@@ -30,7 +38,7 @@ end
 $fn$;
 
 comment on function dotq.fn_job_reschedule is
-'Move a waiting job to another time (default: now), and to another priority if one is given: {ok, job_id, state, scheduled_at, priority}.
+'Move a waiting job to another time (default: now), and to another priority if one is given. Audited. {ok, job_id, state, scheduled_at, priority}.
 Raises 22023 (bad argument), JQ002 (no such job), JQ004 (the job is not waiting).';
 revoke all on function dotq.fn_job_reschedule from public;
 grant execute on function dotq.fn_job_reschedule to dotq_operator;

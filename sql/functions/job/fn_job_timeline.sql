@@ -18,7 +18,7 @@ begin
         select 2, q.picked_at, 'claimed', q.lease_owner, format('attempt %s of %s', q.attempts, q.max_attempts)
         from dotq.job_queue as q where q.job_id = p_job_id
         union all
-        select 3, q.started_at, 'started', q.lease_owner, null
+        select 3, q.started_at, 'first started', null, null
         from dotq.job_queue as q where q.job_id = p_job_id
         union all
         select 4, q.cancel_requested_at, 'cancel requested', q.cancel_requested_by, null
@@ -45,7 +45,7 @@ end
 $fn$;
 
 comment on function dotq.fn_job_timeline is
-'What is known of a job''s life, in order of time: the newest claim, start, cancel, end, dead letter and triage.
+'What is known of a job''s life, in order of time: the first start, the newest claim, cancel, end, dead letter and triage.
 Raises 22023 (no id), JQ002 (no such job).';
 revoke all on function dotq.fn_job_timeline from public;
 grant execute on function dotq.fn_job_timeline to dotq_operator;
