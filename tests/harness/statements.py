@@ -1,0 +1,61 @@
+"""A SQL file as single statements with their line numbers, the way psql would send them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"""
+      (?P<comment>--[^\n]*)
+    | (?P<block>/\*)
+    | (?P<text>[eE]'(?:[^'\\]|''|\\.)*' | '(?:[^']|'')*' | "(?:[^"]|"")*")
+    | (?P<dollar>\$(?:[^\W\d]\w*)?\$)
+    | (?P<word>[^\W\d][\w$]*)
+    | (?P<end>;)
+    | (?P<space>\s+)
+    | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement and the line it starts on."""
+
+    text: str
+    line: int
+
+
+def split(script: str) -> Iterator[Statement]:
+    """Cut a script at its semicolons, outside of quotes, dollar quotes and comments."""
+    position, start = 0, None
+    while position < len(script):
+        match = _TOKEN.match(script, position)
+        assert match is not None
+        kind, after = match.lastgroup, match.end()
+        if kind == "block":
+            after = _block_end(script, position)
+        elif kind == "dollar":
+            closing = script.find(match.group(), after)
+            after = len(script) if closing < 0 else closing + len(match.group())
+        if start is None and kind not in ("comment", "block", "space", "end"):
+            start = position
+        if kind == "end" and start is not None:
+            yield Statement(script[start:position], script.count("\n", 0, start) + 1)
+            start = None
+        position = after
+    if start is not None and script[start:].strip():
+        yield Statement(script[start:].rstrip(), script.count("\n", 0, start) + 1)
+
+
+def _block_end(script: str, position: int) -> int:
+    """The end of a block comment; they nest."""
+    depth = 0
+    for match in re.finditer(r"/\*|\*/", script[position:]):
+        depth += 1 if match.group() == "/*" else -1
+        if depth == 0:
+            return position + match.end()
+    return len(script)
