@@ -1,5 +1,6 @@
 -- A trigger and not part of fn_config_set: whoever edits the table by hand is audited too, and cannot re-open the master
 -- gate onto leases that ran out while nobody was able to renew or finish them.
+-- session_user is a name, of 63 characters; as text it does not cut whoever signed.
 create or replace function dotq.fn_dot_config_changed()
 returns trigger
 language plpgsql
@@ -17,7 +18,7 @@ begin
         new.value,
         case when tg_op <> 'DELETE' and new.updated_by is distinct from old.updated_by
             or tg_op <> 'DELETE' and new.updated_at is distinct from old.updated_at
-            then new.updated_by else session_user
+            then new.updated_by else session_user::text
         end
     );
 
