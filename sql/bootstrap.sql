@@ -285,7 +285,11 @@ object (identity, definition) as (
         jsonb_build_array(pg_get_constraintdef(c.oid), c.convalidated)
     from pg_constraint as c
     left join relation as r on r.oid = c.conrelid
-    left join pg_type as t on t.oid = c.contypid and t.typnamespace = (select oid from home)
+    left join (
+        select pg_type.oid, pg_type.typname
+        from pg_type
+        join home on home.oid = pg_type.typnamespace and home.owner = pg_type.typowner
+    ) as t on t.oid = c.contypid
     where c.contype <> 'n' and (r.oid is not null or t.oid is not null)
     union all
     select 'index ' || c.relname, jsonb_build_array(pg_get_indexdef(i.indexrelid), i.indisvalid)

@@ -1,172 +1,185 @@
-"""Break the SQL functions, one small change at a time, and see whether a pgTAP test notices.
+"""Break the SQL functions one small thing at a time, and see whether the function's own pgTAP file notices.
 
-A mutant that no test notices is printed with its line: either a test is missing or the line is not needed.
-Usage: python tests/harness/mutate.py [--only PART-OF-A-NAME] [--list]
+Usage: mutate.py [part of a function name ...]. An emptied body that goes unnoticed, or a function without a
+pgTAP file, makes the exit code 1; other survivors are listed to be read.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import psycopg
 
+from harness.backends import BackendError
 from harness.collector import SEARCH_PATH, run_script
-from harness.databases import Database, Harness
-from harness.statements import split
+from harness.databases import Harness, HarnessError
+from harness.statements import code_tokens, split
 
-ROOT = Path(__file__).resolve().parents[2]
-TESTS = ROOT / "tests" / "pgtap"
-
-_BODY = re.compile(r"(?P<head>.*?\bas \$fn\$\n)(?P<body>.*?)(?P<tail>\$fn\$;)", re.DOTALL)
-_SWAPS = (
-    (r"(?<![<>:=-])<=(?!>)", "<"),
-    (r"(?<![<>:=-])>=", ">"),
-    (r"(?<![<>=-])<(?![<>=@|])", "<="),
-    (r"(?<![<>=|-])>(?![<>=>])", ">="),
-    (r"<>", "="),
-    (r"\bis not null\b", "is null"),
-    (r"\bis null\b", "is not null"),
-    (r"\bnot between\b", "between"),
-    (r"\bnot in\b", "in"),
-    (r"\bnot exists\b", "exists"),
-    (r"(?<!is )\bnot (?=coalesce|dotq|\(|l_|exists)", ""),
-    (r"\bis distinct from\b", "is not distinct from"),
-    (r"\band\b(?! lease_token)", "or"),
-    (r"\bor\b(?! lease_token)", "and"),
-    (r"\btrue\b", "false"),
-    (r"\bfalse\b", "true"),
-    (r"\bgreatest\b", "least"),
-    (r"\bleast\b", "greatest"),
-    (r"\+ 1\b", "+ 0"),
-    (r"- 1\b", "- 0"),
-    (r"\bskip locked\b", ""),
+_ROOT = Path(__file__).resolve().parents[2]
+_BODY = re.compile(r"(\$fn\$)(.*?)(\$fn\$)", re.DOTALL)
+_SWAPS = {
+    "and": "or",
+    "or": "and",
+    "true": "false",
+    "false": "true",
+    "<": "<=",
+    "<=": "<",
+    ">": ">=",
+    ">=": ">",
+    "=": "<>",
+    "<>": "=",
+    "+": "-",
+    "-": "+",
+    "least": "greatest",
+    "greatest": "least",
+    "asc": "desc",
+    "desc": "asc",
+    "min": "max",
+    "max": "min",
+    "0": "1",
+    "1": "2",
+}
+# Whole lines: a condition, a check, an assignment of an update.
+_DROPPED = (
+    r"^ *(?:and|or) .*\n",
+    r"^ *perform dotq\.fn_.*;\n",
+    r"^ *[a-z_]+ = .*,\n",
 )
-_DROPS = (
-    r"^ *(and|or) .*\n",
-    r"^ *perform dotq\.fn_\w+\([^\n]*\);\n",
-    r"^ *[a-z_]+ = [^\n]*,\n",
-    r"^ *[a-z_.]+ := [^\n]*;\n",
-)
+_TIMEOUT = "10s"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One function with one thing wrong."""
+    """One changed version of a file."""
 
-    function: str
+    line: int
     what: str
-    sql: str
+    text: str
+    emptied: bool = False
 
 
-def mutants(path: Path) -> Iterator[Mutant]:
-    """Every mutant of one function file."""
-    text = path.read_text(encoding="utf-8")
-    found = _BODY.match(text)
-    if found is None:
-        return
-    head, body, tail = found["head"], found["body"], found["tail"]
-
-    def made(what: str, changed: str) -> Mutant:
-        return Mutant(path.stem, what, f"{head}{changed}{tail}")
-
-    yield made("body emptied", _empty(head))
-    code = re.sub(r"'(?:[^']|'')*'|--[^\n]*", lambda quoted: "\0" * len(quoted[0]), body)
-    for pattern, replacement in _SWAPS:
-        for hit in re.finditer(pattern, code):
-            changed = body[: hit.start()] + replacement + body[hit.end() :]
-            yield made(f"{hit[0]!r} → {replacement!r}: {_line(body, hit.start())}", changed)
-    for pattern in _DROPS:
-        for hit in re.finditer(pattern, code, re.MULTILINE):
-            changed = body[: hit.start()] + body[hit.end() :]
-            yield made(f"dropped: {body[hit.start() : hit.end()].strip()}", changed)
-
-
-def _empty(head: str) -> str:
-    returns = re.search(r"\breturns (\S.*)", head)
-    kind = returns[1].strip() if returns else "void"
-    if "language sql" in head:
-        return "select null\n" if not kind.startswith("table") else "select null where false\n"
-    if kind == "trigger":
-        return "begin return null; end\n"
-    if kind.startswith(("table", "setof", "void", "record")):
-        return "begin return; end\n"
-    return "begin return null; end\n"
-
-
-def _line(body: str, position: int) -> str:
-    start = body.rfind("\n", 0, position) + 1
-    return body[start : body.find("\n", position)].strip()
-
-
-def survives(harness: Harness, mutant: Mutant) -> bool | None:
-    """Whether no test notices the mutant; None when PostgreSQL does not even accept it."""
-    with harness.clone(harness.bare_template) as database:
-        conn = database.connect()
-        try:
-            conn.execute("set role dotq_owner")
-            conn.execute(mutant.sql.encode())
-        except psycopg.Error:
-            return None
-        own = TESTS / f"{mutant.function}.sql"
-        others = sorted(path for path in TESTS.glob("*.sql") if path != own)
-        return all(_passes(database, path) for path in [own, *others] if path.exists())
-
-
-def _passes(database: Database, path: Path) -> bool:
-    with psycopg.connect(database.dsn, autocommit=True, options="-c statement_timeout=10s") as conn:
-        conn.execute(f"set search_path = {SEARCH_PATH}")
-        return not run_script(conn, list(split(path.read_text(encoding="utf-8"))), path).problems
-
-
-def main() -> int:
-    """Try every mutant; 1 when one survives."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="part of a function's name")
-    parser.add_argument("--list", action="store_true", help="print the mutants, try none")
-    options = parser.parse_args()
-    files = sorted(
-        path for path in (ROOT / "sql" / "functions").rglob("fn_*.sql") if options.only in path.stem
-    )
-    if options.list:
-        for path in files:
-            for mutant in mutants(path):
-                print(f"{mutant.function}: {mutant.what}")
-        return 0
-    tried = killed = 0
-    survivors: list[Mutant] = []
+def main(arguments: list[str]) -> int:
+    """Try every mutant of every chosen function."""
+    files = sorted((_ROOT / "sql" / "functions").rglob("fn_*.sql"))
+    chosen = [file for file in files if not arguments or any(word in file.stem for word in arguments)]
+    if not chosen:
+        print(f"no function is called like {' or '.join(arguments)}")
+        return 2
     harness = Harness()
-    harness.start()
     try:
-        for path in files:
-            began, before = time.monotonic(), tried
-            alive = 0
-            for mutant in mutants(path):
-                verdict = survives(harness, mutant)
-                if verdict is None:
-                    continue
-                tried += 1
-                killed += not verdict
-                if verdict:
-                    alive += 1
-                    survivors.append(mutant)
-                    print(f"SURVIVED {mutant.function}: {mutant.what}", flush=True)
-            print(
-                f"{path.stem}: {tried - before} mutants, {alive} survived ({time.monotonic() - began:.1f} s)",
-                flush=True,
-            )
+        harness.start()
+        with harness.clone(harness.bare_template) as database:
+            return _report(chosen, database.connect())
+    except (BackendError, HarnessError) as error:
+        print(f"no test server: {error}")
+        return 3
     finally:
         harness.stop()
-    print(f"{tried} mutants: {killed} noticed, {len(survivors)} survived")
-    return 1 if survivors else 0
+
+
+def _report(files: list[Path], conn: psycopg.Connection[Any]) -> int:
+    conn.execute(f"set statement_timeout = '{_TIMEOUT}'")
+    conn.execute(f"set search_path = {SEARCH_PATH}")
+    tried = killed = 0
+    untested = []
+    for file in files:
+        test = _ROOT / "tests" / "pgtap" / file.name
+        original = file.read_text(encoding="utf-8")
+        if not test.exists():
+            print(f"{file.stem}: has no pgTAP file", flush=True)
+            untested.append(file.stem)
+            continue
+        if not _passes(conn, test):
+            print(f"{file.stem}: its pgTAP file fails even on the unbroken function", flush=True)
+            untested.append(file.stem)
+            continue
+        survivors = []
+        for mutant in mutants(original):
+            noticed = _noticed(conn, mutant, test)
+            if noticed is None:
+                continue
+            tried += 1
+            killed += noticed
+            if not noticed:
+                survivors.append(mutant)
+                if mutant.emptied:
+                    untested.append(file.stem)
+        conn.execute(original.encode())
+        for mutant in survivors:
+            print(f"{file.relative_to(_ROOT)}:{mutant.line}: {mutant.what} goes unnoticed", flush=True)
+    print(f"{killed} of {tried} changes were noticed in {len(files)} functions")
+    if untested:
+        print(f"without a test that counts: {', '.join(untested)}")
+    return 1 if untested else 0
+
+
+def _noticed(conn: psycopg.Connection[Any], mutant: Mutant, test: Path) -> bool | None:
+    """Whether the test fails on the mutant; None when PostgreSQL itself refuses the change."""
+    try:
+        conn.execute(mutant.text.encode())
+    except psycopg.Error:
+        conn.execute("rollback")
+        return None
+    return not _passes(conn, test)
+
+
+def _passes(conn: psycopg.Connection[Any], test: Path) -> bool:
+    try:
+        return not run_script(conn, list(split(test.read_text(encoding="utf-8"))), test).problems
+    finally:
+        conn.execute("rollback")
+
+
+def mutants(text: str) -> Iterator[Mutant]:
+    """The emptied function, then every single change; comments and literals are left alone."""
+    match = _BODY.search(text)
+    if match is None:
+        return
+    start, body = match.start(2), match.group(2)
+    head = text[: match.start()].lower()
+    yield _replace(text, start, body, _emptied(head, body), "an emptied body", emptied=True)
+    for position, token in code_tokens(body):
+        other = _SWAPS.get(token.lower())
+        if other is not None:
+            yield _replace(text, start + position, token, other, f"{token} → {other}")
+    for found in re.finditer(r"\braise exception\b[^;]*;", body):
+        yield _replace(text, start + found.start(), found.group(), "null;", "no refusal")
+    for pattern in _DROPPED:
+        for found in re.finditer(pattern, body, re.MULTILINE):
+            yield _replace(text, start + found.start(), found.group(), "", f"without «{found.group().strip()}»")
+    for old, new in (("is not null", "is null"), ("is null", "is not null"), ("not ", "")):
+        for found in re.finditer(rf"(?<!is )(?<!if )\b{old}", _blank_literals(body)):
+            yield _replace(text, start + found.start(), found.group(), new, f"{old} → {new}")
+    for found in re.finditer(r"\bfor (?:no key )?update(?: of \w+)?(?: skip locked)?", body):
+        yield _replace(text, start + found.start(), found.group(), "", f"no {found.group()}")
+
+
+def _blank_literals(body: str) -> str:
+    return re.sub(r"'(?:[^']|'')*'|--[^\n]*", lambda found: " " * len(found.group()), body)
+
+
+def _replace(text: str, position: int, old: str, new: str, what: str, *, emptied: bool = False) -> Mutant:
+    line = text.count("\n", 0, position) + 1
+    return Mutant(line, what, text[:position] + new + text[position + len(old) :], emptied)
+
+
+def _emptied(head: str, body: str) -> str:
+    if "language plpgsql" in head:
+        rows = re.search(r"returns\s+(?:table|setof|void)\b", head)
+        return "\nbegin\n    return;\nend\n" if rows else "\nbegin\n    return null;\nend\n"
+    statement = body.strip().rstrip(";")
+    if re.search(r"returns\s+(?:table|setof)\b", head):
+        return f"\nselect * from (\n{statement}\n) as emptied limit 0\n"
+    kind = re.search(r"returns\s+([a-z_.\[\] ]+?)\s*\n", head)
+    return f"\nselect null::{kind.group(1) if kind else 'text'}\n"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

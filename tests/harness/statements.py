@@ -20,6 +20,9 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_OPERATOR = re.compile(r"[-+*/<>=~!@#%^&|`?:]+")
+_NUMBER = re.compile(r"\d[\w.]*")
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -59,3 +62,25 @@ def _block_end(script: str, position: int) -> int:
         if depth == 0:
             return position + match.end()
     return len(script)
+
+
+def code_tokens(script: str) -> Iterator[tuple[int, str]]:
+    """Words, numbers and operators with their positions; what is quoted or commented is passed over."""
+    position = 0
+    while position < len(script):
+        match = _TOKEN.match(script, position)
+        assert match is not None
+        after = match.end()
+        if match.lastgroup == "block":
+            after = _block_end(script, position)
+        elif match.lastgroup == "dollar":
+            closing = script.find(match.group(), after)
+            after = len(script) if closing < 0 else closing + len(match.group())
+        elif match.lastgroup == "word":
+            yield position, match.group()
+        elif match.lastgroup == "other":
+            longer = _OPERATOR.match(script, position) or _NUMBER.match(script, position)
+            if longer is not None:
+                after = longer.end()
+            yield position, script[position:after]
+        position = after

@@ -25,11 +25,11 @@ select is(dotq.fn_error_clean('error', repeat('x', 10000)), repeat('x', 10000), 
 select is(dotq.fn_error_clean('error', repeat('x', 9999) || 'yz'), repeat('x', 9999) || 'y', 'what is longer is cut at ten thousand');
 select is(dotq.fn_error_clean('error', repeat(' ', 5000) || repeat('x', 10000)), repeat('x', 10000), 'blanks in front do not use up the room');
 select is(char_length(dotq.fn_error_clean('error', repeat('é', 1000000))), 10000, 'a huge text is cut by characters');
-select throws_ok($$select dotq.fn_error_clean('error', null)$$, '22023', 'error: must say what went wrong', 'no text is refused');
-select throws_ok($$select dotq.fn_error_clean('error', '')$$, '22023', 'error: must say what went wrong', 'an empty text is refused');
-select throws_ok($$select dotq.fn_error_clean('note', E' \t\n ')$$, '22023', 'note: must say what went wrong', 'a blank text is refused by the name of its field');
+select throws_ok($$select dotq.fn_error_clean('error', null)$$, '22023', 'error: must not be blank', 'no text is refused');
+select throws_ok($$select dotq.fn_error_clean('error', '')$$, '22023', 'error: must not be blank', 'an empty text is refused');
+select throws_ok($$select dotq.fn_error_clean('note', E' \t\n ')$$, '22023', 'note: must not be blank', 'a blank text is refused by the name of its field');
 select throws_ok(
-    $$select dotq.fn_error_clean('error', chr(1) || chr(13))$$, '22023', 'error: must say what went wrong', 'a text of control characters says nothing'
+    $$select dotq.fn_error_clean('error', chr(1) || chr(13))$$, '22023', 'error: must not be blank', 'a text of control characters says nothing'
 );
 
 create function pg_temp.hint(p_statement text)

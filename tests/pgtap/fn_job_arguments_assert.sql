@@ -1,5 +1,5 @@
 begin;
-select plan(35);
+select plan(37);
 
 create function pg_temp.check_job(p_given jsonb)
 returns void
@@ -68,6 +68,8 @@ select throws_ok($$select pg_temp.check_job('{"priority": -1}')$$, '22023', 'pri
 select lives_ok($$select pg_temp.check_job('{"scheduled_at": "1999-01-01Z"}')$$, 'a time in the past is accepted');
 select throws_ok($$select pg_temp.check_job('{"scheduled_at": "infinity"}')$$, '22023', 'scheduled_at: infinity is not a time', 'a job cannot be due in infinity');
 select throws_ok($$select pg_temp.check_job('{"scheduled_at": "-infinity"}')$$, '22023', 'scheduled_at: -infinity is not a time', 'nor since minus infinity');
+select lives_ok($$select pg_temp.check_job('{"scheduled_at": "9999-12-31 23:59:59.999999Z"}')$$, 'the last moment of the year 9999 is accepted');
+select throws_ok($$select pg_temp.check_job('{"scheduled_at": "10000-01-01Z"}')$$, '22023', null, 'a year that clients cannot read is refused');
 select lives_ok($$select pg_temp.check_job('{"max_attempts": 1}')$$, 'one attempt is accepted');
 select lives_ok($$select pg_temp.check_job('{"max_attempts": 1000}')$$, 'a thousand attempts are accepted');
 select throws_ok($$select pg_temp.check_job('{"max_attempts": 0}')$$, '22023', 'max_attempts: 0 is out of range', 'no attempt at all is refused');

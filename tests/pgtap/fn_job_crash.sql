@@ -21,7 +21,7 @@ insert into dotq.job_queue (
     last_error, lease_owner, lease_until, lease_token, lease_seconds, picked_at
 )
 select kind, 'leased', key, 'test', attempts, max_attempts, crashes, cancelled_at, case when cancelled_at is not null then 'ann' end,
-    'an older error', 'w1', '2030-01-01 12:00:00+00', row_number() over (order by key), 300, '2030-01-01 11:55:00+00'
+    case when cancelled_at is null then 'an older error' else 'cancelled by ann: too late' end, 'w1', '2030-01-01 12:00:00+00', row_number() over (order by key), 300, '2030-01-01 11:55:00+00'
 from (
     values
         ('crash.retry', 'first', 1, 3, 0, null::timestamptz),
@@ -72,8 +72,8 @@ select is(
 );
 select is(
     (select last_error from dotq.job_queue where idempotency_key = 'cancelled'),
-    'cancelled by ann; lease expired: worker w1 neither finished nor renewed attempt 1 of 9 in time',
-    'a cancelled job says who asked for it and how it ended'
+    'cancelled by ann: too late; lease expired: worker w1 neither finished nor renewed attempt 1 of 9 in time',
+    'a cancelled job says who asked for it, why, and how it ended'
 );
 select is(
     (select jsonb_build_array(cancel_requested_at, cancel_requested_by, finished_at) from dotq.job_queue where idempotency_key = 'cancelled'),

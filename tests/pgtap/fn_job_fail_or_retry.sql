@@ -214,8 +214,8 @@ select throws_ok(
 select throws_ok($$select dotq.fn_job_fail_or_retry(null, 'w1', 'boom')$$, '22023', 'job_id: is required', 'the job id is required');
 select throws_ok($$select dotq.fn_job_fail_or_retry(pg_temp.id('mine'), null, 'boom')$$, '22023', 'lease: null is not a lease', 'the lease is required');
 select throws_ok($$select dotq.fn_job_fail_or_retry(pg_temp.id('mine'), 'w1#', 'boom')$$, '22023', null, 'a malformed lease is refused');
-select throws_ok($$select dotq.fn_job_fail_or_retry(pg_temp.id('mine'), 'w1', null)$$, '22023', 'error: must say what went wrong', 'the error is required');
-select throws_ok($$select dotq.fn_job_fail_or_retry(pg_temp.id('mine'), 'w1', E' \n\t')$$, '22023', 'error: must say what went wrong', 'a blank error is refused');
+select throws_ok($$select dotq.fn_job_fail_or_retry(pg_temp.id('mine'), 'w1', null)$$, '22023', 'error: must not be blank', 'the error is required');
+select throws_ok($$select dotq.fn_job_fail_or_retry(pg_temp.id('mine'), 'w1', E' \n\t')$$, '22023', 'error: must not be blank', 'a blank error is refused');
 select dotq.fn_config_set('queue.job_substrate.enabled', 'false', 'test');
 select throws_ok(
     $$select dotq.fn_job_fail_or_retry(pg_temp.id('mine'), 'w1', 'boom')$$,

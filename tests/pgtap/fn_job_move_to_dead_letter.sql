@@ -143,8 +143,8 @@ select throws_ok(
     $$select dotq.fn_job_move_to_dead_letter('00000000-0000-7000-8000-000000000000', 'no', 'bob')$$,
     'JQ002', 'job 00000000-0000-7000-8000-000000000000 does not exist', 'an unknown job is refused by its id'
 );
-select throws_ok($$select dotq.fn_job_move_to_dead_letter(pg_temp.id('bystander'), null, 'bob')$$, '22023', 'final_error: must say what went wrong', 'the error is required');
-select throws_ok($$select dotq.fn_job_move_to_dead_letter(pg_temp.id('bystander'), ' ', 'bob')$$, '22023', 'final_error: must say what went wrong', 'a blank error is refused');
+select throws_ok($$select dotq.fn_job_move_to_dead_letter(pg_temp.id('bystander'), null, 'bob')$$, '22023', 'final_error: must not be blank', 'the error is required');
+select throws_ok($$select dotq.fn_job_move_to_dead_letter(pg_temp.id('bystander'), ' ', 'bob')$$, '22023', 'final_error: must not be blank', 'a blank error is refused');
 select throws_ok($$select dotq.fn_job_move_to_dead_letter(pg_temp.id('bystander'), 'no', null)$$, '22023', 'moved_by: is required', 'who moves it is required');
 select throws_ok($$select dotq.fn_job_move_to_dead_letter(pg_temp.id('bystander'), 'no', ' ')$$, '22023', 'moved_by: must not be blank', 'and not blank');
 select throws_ok(

@@ -52,6 +52,7 @@ select throws_ok(
     '22023', 'until: infinity is not in the future', 'for ever is null, not infinity'
 );
 select throws_ok($$select dotq.fn_kind_pause('mail.send', 'bob', 'why', '-infinity')$$, '22023', null, 'minus infinity is refused');
+select throws_ok($$select dotq.fn_kind_pause('mail.send', 'bob', 'why', '10000-01-01Z')$$, '22023', null, 'a year that clients cannot read is refused');
 select results_eq('select * from dotq.job_kind order by job_kind', 'select * from before order by job_kind', 'a refusal changes no kind');
 select is_empty(
     'select * from dotq.dot_config_audit where audit_id > (select audit_id from audited)', 'a refusal leaves no audit row'

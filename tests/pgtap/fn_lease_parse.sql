@@ -27,7 +27,7 @@ from (
         (repeat('w', 200) || '#1', repeat('w', 200), 1, 'a worker id has up to 200 characters')
 ) as listed (lease, owner, token, promise);
 select throws_ok(
-    format('select dotq.fn_lease_parse(%L)', lease), '22023', format('lease: %s is not a lease', coalesce(quote_literal(lease), 'null')), promise
+    format('select dotq.fn_lease_parse(%L)', lease), '22023', format('lease: %s is not a lease', coalesce(quote_literal(translate(lease, E'\n', ' ')), 'null')), promise
 )
 from (
     values
@@ -45,8 +45,8 @@ from (
         (repeat('w', 201), 'a worker id of 201 characters is refused')
 ) as listed (lease, promise);
 select throws_ok(
-    $$select dotq.fn_lease_parse(repeat('w', 300))$$,
-    '22023', format('lease: %L is not a lease', repeat('w', 250)), 'a message does not repeat a whole novel'
+    $$select dotq.fn_lease_parse(repeat('w', 301))$$,
+    '22023', format('lease: %L is not a lease', repeat('w', 299) || '…'), 'a message does not repeat a whole novel'
 );
 
 create function pg_temp.hint(p_statement text)

@@ -101,8 +101,7 @@ from (
         ('{"anyOf": [{"type": "string"}]}', '1', '$: fits none of the allowed forms', 'a choice that fails is told'),
         ('{"$ref": "#/$defs/A", "$defs": {"A": {"required": ["a"]}}}', '{}', '$: a is required', 'what a reference refuses is told in its words'),
         ('{"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}', '{"a": 1, "b": 2}', '$.a: must be string, not number', 'the first problem is told'),
-        ('{"type": "object", "properties": {"a": false}}', '[]', '$: must be object, not array', 'the value itself comes before its parts'),
-        ('{"$ref": "#/$defs/Gone"}', '1', '$: is not allowed', 'a reference to nothing takes nothing')
+        ('{"type": "object", "properties": {"a": false}}', '[]', '$: must be object, not array', 'the value itself comes before its parts')
 ) as listed (schema, value, problem, promise);
 select is(
     dotq.fn_payload_problem('{"additionalProperties": {"type": "integer"}}', jsonb_build_object(repeat('.', 300), 1)), null, 'a key may be full of dots'
@@ -119,6 +118,14 @@ select is(dotq.fn_payload_problem('{"type": "string"}', '1', '$.here'), '$.here:
 select is(
     dotq.fn_payload_problem('{"$ref": "#/$defs/A"}', '1', '$', '{"$defs": {"A": {"type": "string"}}}'), '$: must be string, not number', 'a caller may name the whole schema'
 );
+select throws_ok($$select dotq.fn_payload_problem('{"minLength": "x"}', '1')$$, '22023', 'schema: $.minLength: must be a whole number from 0', 'a schema that is malformed is refused');
+select throws_ok($$select dotq.fn_payload_problem('{"$ref": "#/$defs/Gone"}', '1')$$, '22023', 'schema: $.$ref: points to nothing', 'so is a reference to nothing');
+select throws_ok(
+    $$select dotq.fn_payload_problem('{"$ref": "#/$defs/A"}', '1', '$', '{"$defs": {"A": {"$ref": "#/$defs/A"}}}')$$,
+    '22023', null, 'and a reference that leads back to itself, wherever it is defined'
+);
+select throws_ok($$select dotq.fn_payload_problem('true', (repeat('[', 66) || repeat(']', 66))::jsonb)$$, '22023', 'value: is nested too deeply', 'a value that no job may have is refused');
+select lives_ok($$select dotq.fn_payload_problem('true', (repeat('[', 65) || repeat(']', 65))::jsonb)$$, 'one level less is not');
 
 create function pg_temp.asked_by(p_role text)
 returns text

@@ -8,7 +8,7 @@ declare
     l_text text := btrim(regexp_replace(left(p_error, 20000), '[\u0001-\u0008\u000b-\u001f\u007f]', ' ', 'g'), E' \t\n');
 begin
     if l_text is null or l_text = '' then
-        raise exception '%: must say what went wrong', p_field
+        raise exception '%: must not be blank', p_field
             using errcode = '22023', hint = 'Allowed: any text that is not blank; it is cut at 10000 characters.';
     end if;
 

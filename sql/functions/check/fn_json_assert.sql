@@ -37,7 +37,7 @@ begin
     where not dotq.fn_json_is_safe(jsonb_build_object(pair ->> 'key', null))
     limit 1;
 
-    raise exception '%: the key % is not allowed', p_field, quote_ident(l_key)
+    raise exception '%: the key % is not allowed', p_field, quote_ident(dotq.fn_text_line(l_key))
         using errcode = '22023',
               hint = 'Denied at any depth: body, content, raw, vector, embedding, secret, token, password, ssn, personal_data. Keep such data elsewhere and point to it with payload_ref.';
 end

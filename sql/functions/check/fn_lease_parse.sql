@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $fn$
 begin
     if p_lease is null or p_lease !~ '^[^#]{1,200}(#[0-9]{1,18})?$' or btrim(p_lease) = '' then
-        raise exception 'lease: % is not a lease', coalesce(quote_literal(left(p_lease, 250)), 'null')
+        raise exception 'lease: % is not a lease', coalesce(quote_literal(dotq.fn_text_line(p_lease)), 'null')
             using errcode = '22023', hint = 'Allowed: the handle worker-id#token that the claim returned, or the plain worker id.';
     end if;
 

@@ -16,12 +16,12 @@ begin
     if not found then
         raise exception 'job % does not exist', p_job_id using errcode = 'JQ002';
     elsif l_job.lease_owner is null then
-        raise exception 'the lease % on job % is not current: the job is %', quote_literal(p_lease), p_job_id, l_job.state
+        raise exception 'the lease % on job % is not current: the job is %', quote_literal(dotq.fn_text_line(p_lease)), p_job_id, l_job.state
             using errcode = 'JQ003', hint = 'Drop the result: another worker has the job or will get it, or it has ended.';
     end if;
 
     raise exception 'the lease % on job % is not current: it is held by %#%',
-        quote_literal(p_lease), p_job_id, l_job.lease_owner, l_job.lease_token
+        quote_literal(dotq.fn_text_line(p_lease)), p_job_id, l_job.lease_owner, l_job.lease_token
         using errcode = 'JQ003', hint = 'Drop the result: another worker has the job.';
 end
 $fn$;

@@ -22,7 +22,7 @@ begin
     select fallback into l_fallback from dotq.fn_config_spec() where key = p_key and value_type = 'boolean';
 
     if not found then
-        raise exception 'key: % is not a gate or switch', coalesce(quote_literal(p_key), 'null')
+        raise exception 'key: % is not a gate or switch', coalesce(quote_literal(dotq.fn_text_line(p_key)), 'null')
             using errcode = 'JQ011', hint = 'select key, value_type from dotq.v_config lists them.';
     elsif dotq.fn_config_readable(p_key, l_value) then
         return lower(btrim(l_value)) in ('true', 'on', 'yes', '1');

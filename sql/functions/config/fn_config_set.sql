@@ -12,10 +12,10 @@ begin
     select * into l_spec from dotq.fn_config_spec() where key = p_key;
 
     if not found then
-        raise exception 'key: % is not a setting', coalesce(quote_literal(p_key), 'null')
+        raise exception 'key: % is not a setting', coalesce(quote_literal(dotq.fn_text_line(p_key)), 'null')
             using errcode = 'JQ011', hint = 'select key, value_type, allowed from dotq.v_config lists them.';
     elsif not dotq.fn_config_readable(p_key, p_value) then
-        raise exception 'value: % cannot be the value of %', coalesce(quote_literal(p_value), 'null'), p_key
+        raise exception 'value: % cannot be the value of %', coalesce(quote_literal(dotq.fn_text_line(p_value)), 'null'), p_key
             using errcode = '22023',
                   hint = case l_spec.value_type
                       when 'boolean' then 'Allowed: true or false.'

@@ -17,7 +17,7 @@ begin
     limit 1;
 
     if found then
-        raise exception 'filter: % cannot be %', l_bad.key, left(l_bad.value::text, 100)
+        raise exception 'filter: % cannot be %', dotq.fn_text_line(l_bad.key), left(l_bad.value::text, 100)
             using errcode = '22023', hint = 'Allowed: strings for kind, fingerprint, cause, status.';
     end if;
 end

@@ -15,7 +15,7 @@ begin
     l_answer := dotq.fn_dead_letter_revive(l_letter, p_actor);
 
     if l_answer ->> 'outcome' = 'key_taken' then
-        raise exception 'dead letter %: an active job has its key: %', p_dead_letter_id, l_answer ->> 'job_id'
+        raise exception 'dead letter %: another job has its key: %', p_dead_letter_id, l_answer ->> 'job_id'
             using errcode = 'JQ009', hint = 'Let that job end, or cancel it, and replay again.';
     elsif l_answer ->> 'outcome' = 'kind_disabled' then
         raise exception 'kind: % is disabled', quote_literal(l_letter.job_kind) using errcode = 'JQ006';

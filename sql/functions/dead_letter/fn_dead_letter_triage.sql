@@ -11,7 +11,7 @@ begin
     perform dotq.fn_text_assert('actor', p_actor, 200);
 
     if p_status is null or p_status not in ('pending', 'acknowledged', 'manual_replay', 'escalated', 'closed') then
-        raise exception 'status: % is not a triage status', coalesce(quote_literal(p_status), 'null')
+        raise exception 'status: % is not a triage status', coalesce(quote_literal(dotq.fn_text_line(p_status)), 'null')
             using errcode = '22023', hint = 'Allowed: pending, acknowledged, manual_replay, escalated, closed.';
     end if;
 

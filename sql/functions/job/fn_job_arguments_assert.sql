@@ -28,6 +28,9 @@ begin
     elsif not isfinite(p_scheduled_at) then
         raise exception 'scheduled_at: % is not a time', p_scheduled_at
             using errcode = '22023', hint = 'Allowed: a finite time; one in the past means now.';
+    elsif p_scheduled_at >= timestamptz '10000-01-01 00:00:00+00' then
+        raise exception 'scheduled_at: % is too far away', p_scheduled_at
+            using errcode = '22023', hint = 'Allowed: a time before the year 10000, which is as far as most languages can read.';
     elsif p_max_attempts not between 1 and 1000 then
         raise exception 'max_attempts: % is out of range', p_max_attempts
             using errcode = '22023', hint = 'Allowed: 1 to 1000.';

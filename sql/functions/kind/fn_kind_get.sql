@@ -11,7 +11,7 @@ begin
     select to_jsonb(kind) into l_kind from dotq.job_kind as kind where job_kind = p_kind;
 
     if l_kind is null then
-        raise exception 'kind: % is not registered', coalesce(quote_literal(p_kind), 'null') using errcode = 'JQ005';
+        raise exception 'kind: % is not registered', coalesce(quote_literal(dotq.fn_text_line(p_kind)), 'null') using errcode = 'JQ005';
     end if;
 
     return l_kind;

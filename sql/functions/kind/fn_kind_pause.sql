@@ -14,6 +14,9 @@ begin
     if p_until is not null and (not isfinite(p_until) or p_until <= l_now) then
         raise exception 'until: % is not in the future', p_until
             using errcode = '22023', hint = 'Allowed: a finite time in the future, or null to pause until resumed.';
+    elsif p_until >= timestamptz '10000-01-01 00:00:00+00' then
+        raise exception 'until: % is too far away', p_until
+            using errcode = '22023', hint = 'Allowed: a time before the year 10000, or null to pause until resumed.';
     end if;
 
     update dotq.job_kind

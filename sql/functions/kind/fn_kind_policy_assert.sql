@@ -29,7 +29,7 @@ begin
     limit 1;
 
     if found and l_bad.allowed is null then
-        raise exception 'policy: % is not a policy of a kind', quote_literal(l_bad.key)
+        raise exception 'policy: % is not a policy of a kind', quote_literal(dotq.fn_text_line(l_bad.key))
             using errcode = '22023',
                   hint = (select 'Allowed: ' || string_agg(name, ', ') || '.' from dotq.fn_kind_policy_spec());
     elsif found then
@@ -40,7 +40,7 @@ begin
     l_problem := dotq.fn_payload_schema_problem(p_policy -> 'payload_schema');
 
     if l_problem is not null then
-        raise exception 'policy: payload_schema: %', l_problem using errcode = '22023';
+        raise exception 'policy: payload_schema: %', dotq.fn_text_line(l_problem) using errcode = '22023';
     end if;
 end
 $fn$;

@@ -12,10 +12,10 @@ begin
     );
 
     if p_kind.payload_schema is not null then
-        l_problem := dotq.fn_payload_problem(p_kind.payload_schema, p_payload);
+        l_problem := dotq.fn_payload_part_problem(p_kind.payload_schema, p_payload, '$', p_kind.payload_schema);
 
         if l_problem is not null then
-            raise exception 'payload_json: %', l_problem
+            raise exception 'payload_json: %', dotq.fn_text_line(l_problem)
                 using errcode = 'JQ007', hint = format('The schema: select dotq.fn_kind_get(%L) -> ''payload_schema'';', p_kind.job_kind);
         end if;
     end if;

@@ -10,7 +10,7 @@ begin
     if p_schema ? 'anyOf' then
         if not exists (
             select from jsonb_array_elements(p_schema -> 'anyOf') as choice
-            where dotq.fn_payload_problem(choice, p_value, p_path, p_root) is null
+            where dotq.fn_payload_part_problem(choice, p_value, p_path, p_root) is null
         ) then
             return format('%s: fits none of the allowed forms', p_path);
         end if;
@@ -19,7 +19,7 @@ begin
     if p_schema ? 'oneOf' then
         select count(*) into l_fits
         from jsonb_array_elements(p_schema -> 'oneOf') as choice
-        where dotq.fn_payload_problem(choice, p_value, p_path, p_root) is null;
+        where dotq.fn_payload_part_problem(choice, p_value, p_path, p_root) is null;
 
         if l_fits <> 1 then
             return format('%s: fits %s of the allowed forms, must fit exactly one', p_path, l_fits);

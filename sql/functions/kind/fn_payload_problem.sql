@@ -1,4 +1,5 @@
--- A missing value counts as null. A $ref that leads back to itself is refused when the schema is set, so this recursion ends.
+-- Anybody may ask with any schema: it is checked first, together with the definitions that it may refer to, so that what
+-- follows ends and knows only what it understands.
 create or replace function dotq.fn_payload_problem(p_schema jsonb, p_value jsonb, p_path text default '$', p_root jsonb default null)
 returns text
 language plpgsql
@@ -7,42 +8,29 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $fn$
 declare
-    l_root jsonb := coalesce(p_root, p_schema);
-    l_value jsonb := coalesce(p_value, 'null');
+    l_schema jsonb := p_schema;
     l_problem text;
-    l_child record;
 begin
-    if p_schema is null or p_schema in ('true', 'null') then
-        return null;
-    elsif p_schema = 'false' then
-        return format('%s: is not allowed', p_path);
-    end if;
-
-    if p_schema ? '$ref' then
-        l_problem := dotq.fn_payload_problem(
-            coalesce(l_root #> string_to_array(substr(p_schema ->> '$ref', 3), '/'), 'false'), l_value, p_path, l_root
+    if jsonb_typeof(p_root) = 'object' and jsonb_typeof(p_schema) = 'object' then
+        l_schema := p_schema || jsonb_build_object(
+            '$defs', coalesce(p_root -> '$defs', '{}'), 'definitions', coalesce(p_root -> 'definitions', '{}')
         );
     end if;
 
-    l_problem := coalesce(l_problem, dotq.fn_payload_value_problem(p_schema, l_value, p_path));
+    l_problem := dotq.fn_payload_schema_problem(l_schema);
 
     if l_problem is not null then
-        return l_problem;
+        raise exception 'schema: %', dotq.fn_text_line(l_problem) using errcode = '22023';
+    elsif jsonb_path_exists(p_value, 'strict $.**{65}') then
+        raise exception 'value: is nested too deeply' using errcode = '22023', hint = 'Allowed: 64 levels.';
     end if;
 
-    for l_child in select * from dotq.fn_payload_children(p_schema, l_value, p_path) loop
-        l_problem := dotq.fn_payload_problem(l_child.schema, l_child.value, l_child.path, l_root);
-
-        if l_problem is not null then
-            return l_problem;
-        end if;
-    end loop;
-
-    return dotq.fn_payload_choice_problem(p_schema, l_value, p_path, l_root);
+    return dotq.fn_payload_part_problem(l_schema, p_value, p_path, l_schema);
 end
 $fn$;
 
 comment on function dotq.fn_payload_problem is
-'The first place where a value does not fit a JSON Schema (the subset of fn_payload_schema_problem), in words that name the place; null when it fits.';
+'The first place where a value does not fit a JSON Schema (the subset of fn_payload_schema_problem), in words that name the place; null when it fits.
+References are looked up in p_root, or in the schema itself. Raises 22023 (schema malformed or outside the subset, value nested too deeply).';
 revoke all on function dotq.fn_payload_problem from public;
 grant execute on function dotq.fn_payload_problem to dotq_producer, dotq_worker, dotq_operator;

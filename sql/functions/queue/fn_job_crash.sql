@@ -13,7 +13,7 @@ begin
     p_job.crash_count := p_job.crash_count + 1;
 
     if p_job.cancel_requested_at is not null then
-        perform dotq.fn_job_drop(p_job, format('cancelled by %s; %s', p_job.cancel_requested_by, l_error));
+        perform dotq.fn_job_drop(p_job, concat_ws('; ', p_job.last_error, l_error));
         return 'cancelled';
     elsif l_kind.on_crash = 'hold' then
         perform dotq.fn_job_bury(p_job, 'failed', 'unknown_outcome', 'unknown outcome: ' || l_error, 'reaper');

@@ -24,7 +24,7 @@ where state in ('queued', 'retry_waiting') and attempts >= max_attempts
 union all
 select 'an idempotency key has at most one active job', min(job_id::text), format('kind %s, key %s, %s jobs', job_kind, idempotency_key, count(*))
 from dotq.job_queue
-where state in ('queued', 'leased', 'in_progress', 'retry_waiting')
+where state in ('queued', 'leased', 'in_progress', 'retry_waiting') and idempotency_key <> job_id::text
 group by job_kind, idempotency_key
 having count(*) > 1
 union all

@@ -20,10 +20,10 @@ begin
     perform dotq.fn_json_assert('metadata', p_metadata, 65536);
 
     if p_executor_kind is null or p_executor_kind not in ('DOT', 'Agent', 'Hermes', 'Codex', 'PG_worker', 'external_worker', 'future_Kestra_adapter') then
-        raise exception 'executor_kind: % is not a kind of executor', coalesce(quote_literal(p_executor_kind), 'null')
+        raise exception 'executor_kind: % is not a kind of executor', coalesce(quote_literal(dotq.fn_text_line(p_executor_kind)), 'null')
             using errcode = '22023', hint = 'Allowed: DOT, Agent, Hermes, Codex, PG_worker, external_worker, future_Kestra_adapter.';
     elsif p_status is null or p_status not in ('ok', 'warn', 'error') then
-        raise exception 'status: % is not a status', coalesce(quote_literal(p_status), 'null')
+        raise exception 'status: % is not a status', coalesce(quote_literal(dotq.fn_text_line(p_status)), 'null')
             using errcode = '22023', hint = 'Allowed: ok, warn, error.';
     elsif not dotq.fn_config_boolean('queue.heartbeat.enabled') then
         return jsonb_build_object('ok', false, 'executor_name', p_executor_name, 'reason', 'gate_closed: queue.heartbeat.enabled');

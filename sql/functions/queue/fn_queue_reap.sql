@@ -26,7 +26,7 @@ begin
         limit p_limit
         for update skip locked
     loop
-        perform dotq.fn_job_drop(l_job, format('cancelled by %s; worker %s was fenced off', l_job.cancel_requested_by, l_job.lease_owner));
+        perform dotq.fn_job_drop(l_job, concat_ws('; ', l_job.last_error, format('worker %s was fenced off', l_job.lease_owner)));
         l_forced := l_forced + 1;
     end loop;
 

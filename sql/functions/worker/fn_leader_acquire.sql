@@ -14,7 +14,11 @@ declare
 begin
     perform dotq.fn_text_assert('duty', p_duty, 200);
     perform dotq.fn_worker_id_assert(p_worker_id);
-    perform dotq.fn_lease_seconds_assert(coalesce(p_lease_seconds, 0));
+    perform dotq.fn_lease_seconds_assert(p_lease_seconds);
+
+    if p_lease_seconds is null then
+        raise exception 'lease_seconds: is required' using errcode = '22023';
+    end if;
 
     insert into dotq.queue_leader (duty, worker_id, term, acquired_at, leader_until)
     values (p_duty, p_worker_id, 0, '-infinity', '-infinity')
