@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -21,13 +22,32 @@ from dotq._server._process import identity, spawn
 from harness.databases import wait_for
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory that `up` has made, to be copied: faster than making one for every test."""
+    server = DevServer(tmp_path_factory.mktemp("prepared"))
+    data = server.up().data
+    server.down()
+    assert data is not None
+    with (Path(data) / "postgresql.conf").open("a") as file:
+        file.write("\nfsync = off\n")
+    return Path(data)
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A DOTQ_HOME of this test's own; whatever runs there at the end is stopped."""
+def fresh_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A DOTQ_HOME with nothing in it; whatever runs there at the end is stopped."""
     path = tmp_path / "home"
     monkeypatch.setenv("DOTQ_HOME", str(path))
     yield path
     DevServer().reset()
+
+
+@pytest.fixture
+def home(fresh_home: Path, prepared: Path) -> Path:
+    """A DOTQ_HOME in which the data directory is already there."""
+    shutil.copytree(prepared, fresh_home / "dev" / "clusters" / prepared.name)
+    return fresh_home
 
 
 @pytest.fixture
@@ -96,18 +116,18 @@ def test_data_survives_down_and_up_and_reset_deletes_it(home: Path) -> None:
     assert scalar("select to_regclass('kept')") is None
 
 
-def test_dev_server_is_durable(home: Path) -> None:
+def test_dev_server_is_durable(fresh_home: Path) -> None:
     DevServer().up()
     for name in ("fsync", "synchronous_commit", "full_page_writes"):
         assert scalar(f"show {name}") == "on"
 
 
-def test_racing_ups_share_one_server(home: Path) -> None:
+def test_racing_ups_share_one_server(fresh_home: Path) -> None:
     racers = [start_dotq("--json", "dev", "up") for _ in range(4)]
     answers = [racer.communicate(timeout=120) for racer in racers]
     assert [racer.returncode for racer in racers] == [0] * 4, answers
     assert len({json.loads(out)["pid"] for out, _ in answers}) == 1
-    assert len(list((home / "dev" / "clusters").iterdir())) == 1
+    assert len(list((fresh_home / "dev" / "clusters").iterdir())) == 1
 
 
 def test_up_after_the_postmaster_was_killed(home: Path) -> None:
@@ -115,7 +135,7 @@ def test_up_after_the_postmaster_was_killed(home: Path) -> None:
     execute("create table kept as select 7 as x")
     first = status()
     os.kill(first["pid"], signal.SIGKILL)
-    assert dotq("dev", "up").returncode == 0
+    DevServer().up()
     assert status()["pid"] != first["pid"]
     assert scalar("select x from kept") == 7
 
@@ -151,8 +171,8 @@ def test_stale_pid_file_that_names_another_process(home: Path) -> None:
             (sockets / ".s.PGSQL.5432.lock").write_text(f"{bystander.pid}\n{data}\n1\n5432\n")
             (data / "postmaster.pid").write_text(f"{bystander.pid}\n{data}\n1\n5432\n\n\n\nready\n")
             assert running_dev_dsn() is None
-            assert "was not running" in dotq("dev", "down").stdout
-            assert dotq("dev", "up").returncode == 0
+            assert DevServer().down() is False
+            DevServer().up()
             assert bystander.poll() is None
             assert status()["pid"] != bystander.pid
         finally:
@@ -168,7 +188,7 @@ def test_another_postgres_on_another_directory_is_not_ours(home: Path) -> None:
     try:
         DevServer().down()
         (Path(mine["data"]) / "postmaster.pid").write_text(f"{stranger.pid}\n{stranger.data}\n1\n5432\n")
-        assert "was not running" in dotq("dev", "down").stdout
+        assert DevServer().down() is False
         assert other.status().running
     finally:
         other.reset()
@@ -194,11 +214,11 @@ def test_server_started_by_hand_is_not_stopped(home: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_launcher_killed_during_initdb(home: Path, number: signal.Signals) -> None:
+def test_launcher_killed_during_initdb(fresh_home: Path, number: signal.Signals) -> None:
     launcher = start_dotq("dev", "up")
-    clusters = home / "dev" / "clusters"
+    clusters = fresh_home / "dev" / "clusters"
     wait_for(
-        lambda: list(clusters.glob("pg18.init-*/PG_VERSION")) or list(clusters.glob("pg*.init-*/base")),
+        lambda: list(clusters.glob("pg*.init-*/base")),
         "initdb",
     )
     launcher.send_signal(number)
@@ -208,7 +228,7 @@ def test_launcher_killed_during_initdb(home: Path, number: signal.Signals) -> No
     assert running_dev_dsn() is None
     if number != signal.SIGKILL:
         assert list(clusters.iterdir()) == []
-    assert dotq("dev", "up").returncode == 0
+    DevServer().up()
     assert [path.name for path in clusters.iterdir()] == [f"pg{status()['pg']}"]
 
 
@@ -221,10 +241,10 @@ def test_launcher_killed_while_the_server_starts(home: Path) -> None:
     wait_for((data / "postmaster.pid").exists, "the server to take its lock")
     launcher.kill()
     launcher.communicate()
-    assert dotq("dev", "up").returncode == 0
+    DevServer().up()
     assert scalar("select 1") == 1
     assert len(_processes_on(data)) == 1
-    assert dotq("dev", "down").returncode == 0
+    assert DevServer().down()
     assert _processes_on(data) == []
 
 
@@ -245,16 +265,16 @@ def test_lost_state_file_does_not_lose_the_server(home: Path) -> None:
     DevServer().up()
     pid = status()["pid"]
     (home / "dev" / "state.json").unlink()
-    assert dotq("dev", "up").returncode == 0
+    DevServer().up()
     assert status()["pid"] == pid
-    assert dotq("dev", "down").returncode == 0
+    assert DevServer().down()
 
 
 def test_long_home_gets_a_short_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / ("long-" * 20) / ("longer-" * 10)
     monkeypatch.setenv("DOTQ_HOME", str(home))
     try:
-        assert dotq("dev", "up").returncode == 0
+        DevServer().up()
         sockets = Path(status()["socket_dir"])
         assert not sockets.is_relative_to(home)
         assert sockets.stat().st_mode & 0o777 == 0o700
@@ -266,7 +286,7 @@ def test_long_home_gets_a_short_socket(tmp_path: Path, monkeypatch: pytest.Monke
 def test_home_with_odd_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOTQ_HOME", str(tmp_path / "a b,c%'d"))
     try:
-        assert dotq("dev", "up").returncode == 0
+        DevServer().up()
         assert scalar("select 1") == 1
     finally:
         DevServer().reset()

@@ -109,9 +109,11 @@ def test_nobody_gets_a_copy_of_binaries_it_cannot_read(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     package = installation.bundle.parent
-    for folder in (package, package.with_name(package.name + ".libs")):
-        if folder.is_dir():
-            shutil.copytree(folder, closed / folder.name, symlinks=True)
+    libraries = package.with_name(package.name + ".libs")
+    shutil.copytree(installation.bundle, closed / package.name / installation.bundle.name, symlinks=True)
+    (closed / package.name / "__init__.py").touch()
+    if libraries.is_dir():
+        shutil.copytree(libraries, closed / libraries.name, symlinks=True)
     lines = run(sys.executable, "-c", _REFUSE, sys.executable, "-c", _TRY, str(closed), *sys.path)
     assert lines[0].split()[0] == "nobody"
     assert not lines[1].startswith(str(closed))

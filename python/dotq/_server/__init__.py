@@ -6,7 +6,7 @@ process that asked for it, however that process ends.
 
 from __future__ import annotations
 
-from dotq._server._binaries import Installation, ServerError, find_installation
+from dotq._server._binaries import Installation, ServerError, find_installation, find_psql
 from dotq._server._dev import DevServer, DevStatus, running_dev_dsn
 from dotq._server._ephemeral import EphemeralServer
 
@@ -17,5 +17,6 @@ __all__ = [
     "Installation",
     "ServerError",
     "find_installation",
+    "find_psql",
     "running_dev_dsn",
 ]

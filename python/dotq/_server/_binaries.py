@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -88,6 +89,16 @@ def wheel_installation(major: str) -> Installation:
     package = Path(next(iter(spec.submodule_search_locations)))
     bindir = package / folder / "bin"
     return Installation(bindir, _version(bindir), bundle=package / folder)
+
+
+def find_psql(installation: Installation) -> str | None:
+    """psql of these binaries; some builds bring none, then the wheel's, then the one on PATH."""
+    try:
+        places = [installation.bindir, wheel_installation(DEFAULT_MAJOR).bindir]
+    except ServerError:
+        places = [installation.bindir]
+    found = next((place / "psql" for place in places if (place / "psql").is_file()), None)
+    return str(found) if found else shutil.which("psql")
 
 
 def _version(bindir: Path) -> str:

@@ -35,7 +35,7 @@ def socket_url(socket_dir: Path, port: int, dbname: str) -> str:
 
 
 def choose_socket_dir(preferred: Path, port: int, who: Identity) -> Path:
-    """`preferred`, or a short directory when its path is too long for a socket or, with a comma, for libpq."""
+    """`preferred`, or a short directory when that path is too long or, for libpq, has a comma."""
     path = preferred
     if len(os.fsencode(path / f".s.PGSQL.{port}")) > _SOCKET_PATH_LIMIT or "," in str(path):
         name = f"dotq-{os.getuid()}-{hashlib.sha256(os.fsencode(preferred)).hexdigest()[:12]}"
@@ -216,6 +216,8 @@ class Cluster:
                 os.kill(found.pid, number)
             except ProcessLookupError:
                 break
+            except PermissionError:
+                raise ServerError(f"process {found.pid} on {self.data} belongs to another user") from None
             if wait_until(lambda: self._gone(found.pid), _STOP_SECONDS):
                 break
         else:

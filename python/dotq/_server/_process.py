@@ -202,35 +202,42 @@ def _ps(column: str, pid: int) -> str:
 
 
 def is_postgres_on(pid: int, data: Path) -> bool:
-    """Whether this pid is a PostgreSQL server whose data directory is `data` (and not a reused number)."""
+    """Whether this pid is a PostgreSQL server whose data directory is `data` (and not a reused number).
+
+    A container's root may not look into a process of `nobody`; what that was started with is open to all.
+    """
     if _LINUX:
         try:
             program = os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
             return os.path.basename(program) == "postgres" and os.path.samefile(f"/proc/{pid}/cwd", data)
+        except PermissionError:
+            pass
         except OSError:
             return False
-    words = command_line(pid)
-    return "postgres" in words and str(data) in words
+    words = command_line(pid) + " "
+    return "postgres" in words and f" -D {data} " in words
 
 
 def reachable_installation(found: Installation, who: Identity) -> Installation:
     """The binaries themselves, or a copy that `nobody` may read when they lie in a private directory."""
     if who.kind != "nobody" or _readable_by_others(found.bindir / "postgres"):
         return found
-    if found.bundle is None:
+    bundle = found.bundle or found.bindir.parent
+    if not (bundle / "share").is_dir() or bundle in (Path("/usr"), Path("/usr/local")):
         hint = "make that directory readable to all"
         raise ServerError(f"the user nobody cannot read {found.bindir}", hint=hint)
-    package = found.bundle.parent
+    package = bundle.parent
     libraries = package.with_name(package.name + ".libs")
     base = _first_writable(_SHARED_CACHES)
-    target = base / f"postgresql-{found.version}"
-    copy = Installation(target / package.name / found.bundle.name / "bin", found.version)
+    origin = hashlib.sha256(os.fsencode(bundle)).hexdigest()[:8]
+    target = base / f"postgresql-{found.version}-{origin}"
+    copy = Installation(target / package.name / bundle.name / "bin", found.version)
     if not (target / "complete").exists():
         part = Path(tempfile.mkdtemp(prefix="part-", dir=base))
         try:
             # The programs look for their libraries beside the package, so both keep their places.
-            programs = part / package.name / found.bundle.name
-            shutil.copytree(found.bundle, programs, symlinks=True, ignore=shutil.ignore_patterns("include"))
+            programs = part / package.name / bundle.name
+            shutil.copytree(bundle, programs, symlinks=True, ignore=shutil.ignore_patterns("include"))
             if libraries.is_dir():
                 shutil.copytree(libraries, part / libraries.name, symlinks=True)
             _open_for_reading(part)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -14,8 +13,9 @@ from types import FrameType
 
 import click
 
-from dotq._server import DevServer, DevStatus, ServerError
+from dotq._server import DevServer, DevStatus, ServerError, find_psql
 from dotq.cli._common import EXIT_CONNECT, EXIT_REFUSED, EXIT_USAGE, App, fail, pass_app
+from dotq.cli._options import Group, PassingOn, examples, option
 
 
 @contextmanager
@@ -58,16 +58,14 @@ def _running() -> DevStatus:
     return status
 
 
-@click.group()
+@click.group(cls=Group, epilog=examples("dotq dev up"))
 def dev() -> None:
     """Run an embedded PostgreSQL for development."""
 
 
-@dev.command()
-@click.option(
-    "--pg", type=click.Choice(["16", "18"]), help="Major version; default: the last one used, or 18."
-)
-@click.option("--port", type=click.IntRange(1, 65535), help="Also listen on 127.0.0.1, with a password.")
+@dev.command(epilog=examples("dotq dev up --pg 16"))
+@option("--pg", type=click.Choice(["16", "18"]), help="Major version; default: the last one used, or 18.")
+@option("--port", type=click.IntRange(1, 65535), help="Also listen on 127.0.0.1, with a password.")
 @pass_app
 def up(app: App, pg: str | None, port: int | None) -> None:
     """Start the server, or find it running."""
@@ -76,7 +74,7 @@ def up(app: App, pg: str | None, port: int | None) -> None:
     _show(app, status)
 
 
-@dev.command()
+@dev.command(epilog=examples("dotq dev down"))
 @pass_app
 def down(app: App) -> None:
     """Stop the server; its data stays."""
@@ -88,7 +86,7 @@ def down(app: App) -> None:
         click.echo("The dev server has stopped." if stopped else "The dev server was not running.")
 
 
-@dev.command()
+@dev.command(epilog=examples("dotq dev status --json"))
 @pass_app
 def status(app: App) -> None:
     """Say whether the server runs, and where; exits 3 when it does not."""
@@ -99,27 +97,32 @@ def status(app: App) -> None:
         sys.exit(EXIT_CONNECT)
 
 
-@dev.command()
+@dev.command(epilog=examples('psql "$(dotq dev url)"'))
 def url() -> None:
     """Print the connection string, and nothing else."""
     click.echo(_running().url)
 
 
-@dev.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@dev.command(
+    cls=PassingOn,
+    context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
+    epilog=examples("dotq dev psql -c 'select version()'"),
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def psql(arguments: tuple[str, ...]) -> None:
     """Open psql on the server; arguments are passed on."""
     found = _running()
     with _errors():
-        bundled = DevServer().installation().bindir / "psql"
-    program = str(bundled) if bundled.is_file() else shutil.which("psql")
+        program = find_psql(DevServer().installation())
     if program is None:
-        fail(f"no psql in {bundled.parent} nor on PATH", hint="connect another client to the `dotq dev url`")
+        fail(
+            "no psql, neither beside the server nor on PATH", hint="connect another client to `dotq dev url`"
+        )
     os.execv(program, [program, f"--dbname={found.url}", *arguments])  # noqa: S606
 
 
-@dev.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@dev.command(epilog=examples("dotq dev reset --yes"))
+@option("--yes", is_flag=True, help="Do not ask.")
 @pass_app
 def reset(app: App, yes: bool) -> None:
     """Stop the server and delete its data."""

@@ -12,21 +12,13 @@ from dotq._sqlfiles import SchemaNameError, SqlFilesError, check_schema_name
 from dotq.cli._common import (
     EXIT_CONNECT,
     EXIT_ERROR,
-    EXIT_REFUSED,
     EXIT_SCHEMA,
-    EXIT_TIMEOUT,
     App,
+    exit_code,
     fail,
     pass_app,
 )
-
-_EXIT_BY_SQLSTATE = {
-    "JQ012": EXIT_SCHEMA,
-    "JQ013": EXIT_SCHEMA,
-    "JQ014": EXIT_REFUSED,
-    "42501": EXIT_REFUSED,
-    "55P03": EXIT_TIMEOUT,
-}
+from dotq.cli._options import Command, examples, option
 
 
 def _duration(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -46,23 +38,25 @@ def _schema(context: click.Context, parameter: click.Parameter, value: str | Non
         raise click.BadParameter(error.message, context, parameter) from error
 
 
-_schema_option = click.option(
+_schema_option = option(
     "--schema", callback=_schema, metavar="NAME", help="Schema to install in; overrides the global option."
 )
 
 
-@click.command()
+@click.command(
+    cls=Command, epilog=examples("dotq migrate", "dotq migrate --status", "dotq migrate --dry-run")
+)
 @_schema_option
-@click.option("--dry-run", is_flag=True, help="Do all of it for real, show it, then roll back.")
-@click.option("--status", "show_status", is_flag=True, help="Only compare the database with this release.")
-@click.option(
+@option("--dry-run", is_flag=True, help="Do all of it for real, show it, then roll back.")
+@option("--status", "show_status", is_flag=True, help="Only compare the database with this release.")
+@option(
     "--lock-timeout",
     default=_migrate.DEFAULT_LOCK_TIMEOUT,
     show_default=True,
     callback=_duration,
     help="Give up rather than wait longer for a lock, with everybody else queued behind.",
 )
-@click.option(
+@option(
     "--wait",
     "wait_timeout",
     default=_migrate.DEFAULT_WAIT_TIMEOUT,
@@ -70,7 +64,7 @@ _schema_option = click.option(
     callback=_duration,
     help="How long to wait for another migration of the same database.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_app
 def migrate(
     app: App,
@@ -106,8 +100,7 @@ def migrate(
                 )
                 _print_report(report, json_wanted)
     except _migrate.MigrationError as error:
-        code = _EXIT_BY_SQLSTATE.get(error.sqlstate or "", EXIT_ERROR)
-        fail(error.message, code=code, sqlstate=error.sqlstate, hint=error.hint)
+        fail(error.message, code=exit_code(error.sqlstate), sqlstate=error.sqlstate, hint=error.hint)
     except SqlFilesError as error:
         fail(error.message, code=EXIT_ERROR)
     except psycopg.OperationalError as error:
@@ -120,7 +113,7 @@ def migrate(
         fail(_first_line(error), code=EXIT_ERROR, sqlstate=error.sqlstate)
 
 
-@click.command()
+@click.command(cls=Command, epilog=examples("dotq sql --schema jobs > dotq.sql"))
 @_schema_option
 def sql(schema: str) -> None:
     """Print the whole install as one SQL file; no database is needed.
