@@ -292,9 +292,7 @@ def _generate(dsn: str | None, schema: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print, write or check the reference."""
     parser = argparse.ArgumentParser(prog="python -m dotq._catalog", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--dsn", help="a database with dotq in it; without one, a throw-away server is started"
-    )
+    parser.add_argument("--dsn", help="a database with dotq in it; without one, a throw-away server is started")
     parser.add_argument("--schema", default=DEFAULT_SCHEMA)
     target = parser.add_mutually_exclusive_group()
     target.add_argument("--output", type=Path, metavar="FILE")

@@ -191,9 +191,7 @@ def plan(
         "schema": schema,
         "release": release_version(),
         "checksum": files.checksum,
-        "migrations": json.dumps(
-            [{"version": _number(file), "checksum": file.checksum} for file in files.migrations]
-        ),
+        "migrations": json.dumps([{"version": _number(file), "checksum": file.checksum} for file in files.migrations]),
         "functions": _names(files.functions),
         "views": _names(files.views),
         "lock_timeout": check_duration(lock_timeout),
@@ -238,9 +236,7 @@ def migrate(
     """Install or upgrade in one transaction of its own; `dry_run` does all of it and rolls back."""
     chunks = plan(schema, root=root, lock_timeout=lock_timeout, wait_timeout=wait_timeout)
     if conn.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-        raise MigrationError(
-            "the connection is inside a transaction; a migration needs its own", sqlstate="25001"
-        )
+        raise MigrationError("the connection is inside a transaction; a migration needs its own", sqlstate="25001")
     files = load(root)
     began = time.monotonic()
     with conn.transaction(force_rollback=dry_run), conn.cursor(row_factory=tuple_row) as cursor:
@@ -249,16 +245,12 @@ def migrate(
         for chunk in chunks:
             _run(cursor, chunk, chunks)
             if chunk.name == files.bootstrap.path:
-                before = {
-                    row[0] for row in _query(cursor, "select version from dotq.schema_migration", schema)
-                }
+                before = {row[0] for row in _query(cursor, "select version from dotq.schema_migration", schema)}
                 previous = next(
                     (row[0] for row in _query(cursor, "select version from dotq.schema_release", schema)),
                     None,
                 )
-        ledger = _query(
-            cursor, "select version, name, duration_ms from dotq.schema_migration order by version", schema
-        )
+        ledger = _query(cursor, "select version, name, duration_ms from dotq.schema_migration order by version", schema)
     return MigrationReport(
         schema=schema,
         release=release_version(),
@@ -272,9 +264,7 @@ def migrate(
     )
 
 
-def status(
-    conn: psycopg.Connection[Any], schema: str = DEFAULT_SCHEMA, *, root: Path | None = None
-) -> SchemaStatus:
+def status(conn: psycopg.Connection[Any], schema: str = DEFAULT_SCHEMA, *, root: Path | None = None) -> SchemaStatus:
     """Compare a schema with the files of this software; changes nothing."""
     check_schema_name(schema)
     files = load(root)
@@ -388,14 +378,10 @@ def _run(cursor: psycopg.Cursor[TupleRow], chunk: Chunk, chunks: list[Chunk]) ->
         message = error.diag.message_primary or str(error)
         hint = error.diag.message_hint
         if error.sqlstate == "55P03" and not hint:
-            hint = (
-                "Somebody holds a lock that this step needs. Run it again, or with a longer --lock-timeout."
-            )
+            hint = "Somebody holds a lock that this step needs. Run it again, or with a longer --lock-timeout."
         refused = chunk.text == "" or chunk.name == "bootstrap.sql"
         where = "" if refused else f"{file} line {line}: " if line else f"{file}: "
-        raise MigrationError(
-            where + message, sqlstate=error.sqlstate, hint=hint, file=file, line=line
-        ) from error
+        raise MigrationError(where + message, sqlstate=error.sqlstate, hint=hint, file=file, line=line) from error
 
 
 def _locate(error: psycopg.Error, chunk: Chunk, chunks: list[Chunk]) -> tuple[str, int | None]:
@@ -432,8 +418,7 @@ def _literal(value: str) -> str:
 
 def _settings(values: dict[str, str]) -> str:
     lines = ",\n        ".join(
-        f"set_config({_literal('dotq_plan.' + name)}, {_literal(value)}, true)"
-        for name, value in values.items()
+        f"set_config({_literal('dotq_plan.' + name)}, {_literal(value)}, true)" for name, value in values.items()
     )
     return f"do $dotq_do$\nbegin\n{_GUARD}    perform\n        {lines};\nend\n$dotq_do$;\n"
 

@@ -64,9 +64,7 @@ def find_installation(pg: str | None = None) -> Installation:
         bindir = Path(override).expanduser().absolute()
         installation = Installation(bindir, _version(bindir))
         if pg is not None and installation.major != pg:
-            raise ServerError(
-                f"PostgreSQL {pg} was asked for, but DOTQ_PG_BIN has {installation.version} ({bindir})"
-            )
+            raise ServerError(f"PostgreSQL {pg} was asked for, but DOTQ_PG_BIN has {installation.version} ({bindir})")
         return installation
     return wheel_installation(pg or DEFAULT_MAJOR)
 

@@ -142,9 +142,7 @@ class Cluster:
                 (self.data / "postmaster.pid").unlink(missing_ok=True)
                 self._clear_socket()
                 with self.log.open("ab") as log:
-                    self.process = spawn(
-                        self._command(), self.who, dies_with_parent=dies_with_parent, output=log
-                    )
+                    self.process = spawn(self._command(), self.who, dies_with_parent=dies_with_parent, output=log)
             try:
                 running = self._await_ready(deadline)
             except BaseException:

@@ -115,9 +115,7 @@ def psql(arguments: tuple[str, ...]) -> None:
     with _errors():
         program = find_psql(DevServer().installation())
     if program is None:
-        fail(
-            "no psql, neither beside the server nor on PATH", hint="connect another client to `dotq dev url`"
-        )
+        fail("no psql, neither beside the server nor on PATH", hint="connect another client to `dotq dev url`")
     os.execv(program, [program, f"--dbname={found.url}", *arguments])  # noqa: S606
 
 

@@ -43,9 +43,7 @@ _schema_option = option(
 )
 
 
-@click.command(
-    cls=Command, epilog=examples("dotq migrate", "dotq migrate --status", "dotq migrate --dry-run")
-)
+@click.command(cls=Command, epilog=examples("dotq migrate", "dotq migrate --status", "dotq migrate --dry-run"))
 @_schema_option
 @option("--dry-run", is_flag=True, help="Do all of it for real, show it, then roll back.")
 @option("--status", "show_status", is_flag=True, help="Only compare the database with this release.")
