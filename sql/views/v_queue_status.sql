@@ -34,7 +34,7 @@ finding as (
     union all
     select 1, format('the oldest ready job has waited %s, longer than %s s', make_interval(secs => round(oldest_ready_seconds)::double precision), warn_sec) from fact where oldest_ready_seconds > warn_sec and oldest_ready_seconds <= critical_sec
     union all
-    select 1, 'the gate queue.enqueue.enabled is closed: new jobs are refused' from fact where open and not enqueue_open
+    select 1, 'the gate queue.enqueue.enabled is closed: new jobs are refused' as reason from fact where open and not enqueue_open
     union all
     select case when ready > 0 then 2 else 1 end, format('the gate queue.claim.enabled is closed; ready jobs: %s', ready) from fact where open and not claim_open
     union all

@@ -11,6 +11,13 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from dotq._server import EphemeralServer, ServerError
 from dotq._server._binaries import wheel_installation
 
+# A test that went wrong while it held a lock fails within minutes instead of hanging for ever.
+_SETTINGS = {
+    "max_connections": "200",
+    "idle_in_transaction_session_timeout": "90s",
+    "statement_timeout": "120s",
+}
+
 
 class BackendError(Exception):
     """There is no server to test on; the message is one sentence."""
@@ -41,7 +48,7 @@ class Embedded:
 
     def __init__(self, pg: str | None) -> None:
         try:
-            self.server = EphemeralServer(pg, settings={"max_connections": "200"})
+            self.server = EphemeralServer(pg, settings=_SETTINGS)
         except ServerError as error:
             raise BackendError(f"{error} ({error.hint})" if error.hint else str(error)) from error
 

@@ -102,9 +102,7 @@ def make_venv() -> None:
         if way() and pip_works():
             return
     shutil.rmtree(VENV, ignore_errors=True)
-    raise Failure(
-        "no pip to be had: install it for this Python (Debian, Ubuntu: apt-get install python3-venv)"
-    )
+    raise Failure("no pip to be had: install it for this Python (Debian, Ubuntu: apt-get install python3-venv)")
 
 
 def pip_works() -> bool:

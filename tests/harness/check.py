@@ -33,8 +33,8 @@ _SQUAWK_EXCLUDED = (
 _PGSPOT_IGNORED = ("PS001", "PS002", "PS009", "PS012", "PS016", "PS017")
 # Its parser does not know the fields of a record; PostgreSQL does.
 _PGSPOT_LIMIT = "is not a known variable"
-# Findings of plpgsql_check that fail the check; the other ones are opinions about style and speed.
-_FATAL_LEVELS = ("error", "warning", "security")
+# Findings of plpgsql_check that fail the check; the other ones are shown for judgement.
+_FATAL_LEVELS = ("error", "security")
 
 Outcome = tuple[bool, str]
 
@@ -58,11 +58,7 @@ def main() -> int:
             print(f"     {line}")
         if not good:
             failed.append(name)
-    print(
-        f"{len(failed)} of {len(checks)} checks failed: {', '.join(failed)}"
-        if failed
-        else "all checks passed"
-    )
+    print(f"{len(failed)} of {len(checks)} checks failed: {', '.join(failed)}" if failed else "all checks passed")
     return 1 if failed else 0
 
 
@@ -122,10 +118,8 @@ def _plpgsql_check() -> Outcome:
             rows = conn.execute(_CHECK_ALL).fetchall()
     except (ServerError, psycopg.Error) as error:
         return False, str(error)
-    findings = [
-        " ".join(str(word) for word in row if word is not None) for row in rows if row[2] in _FATAL_LEVELS
-    ]
-    return not findings, "\n".join(findings)
+    findings = [" ".join(str(word) for word in row if word is not None) for row in rows]
+    return not any(row[2] in _FATAL_LEVELS for row in rows), "\n".join(findings)
 
 
 _CHECK_ALL = b"""

@@ -67,9 +67,7 @@ def run_script(conn: psycopg.Connection[Any], script: list[Statement], path: Pat
     """Send each statement by itself, so that an error names its line and keeps the output so far."""
     words = [" ".join(statement.text.lower().split()) for statement in script]
     if not words or not words[0].startswith("begin") or words[-1] != "rollback" or "commit" in words:
-        return TapReport(
-            problems=[f"{path.name}: must start with begin, end with rollback, and never commit"]
-        )
+        return TapReport(problems=[f"{path.name}: must start with begin, end with rollback, and never commit"])
     lines: list[str] = []
     error: str | None = None
     for statement in script:
@@ -122,8 +120,6 @@ def _describe(problem: psycopg.Error, statement: Statement, path: Path) -> str:
     line = statement.line
     if diagnostics.statement_position and diagnostics.statement_position.isdigit():
         line += statement.text[: int(diagnostics.statement_position) - 1].count("\n")
-    text = (
-        f"{path.name}:{line}: {diagnostics.message_primary or problem} [{problem.sqlstate or 'no SQLSTATE'}]"
-    )
+    text = f"{path.name}:{line}: {diagnostics.message_primary or problem} [{problem.sqlstate or 'no SQLSTATE'}]"
     details = (diagnostics.message_detail, diagnostics.message_hint, diagnostics.context)
     return "\n    ".join([text, *(detail for detail in details if detail)])

@@ -7,15 +7,16 @@ import secrets
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psycopg
+from docker.client import DockerClient
 from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 from psycopg.conninfo import make_conninfo
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.image import DockerImage
 
-import docker
 from dotq._server._binaries import wheel_installation
 from harness.backends import BackendError
 from harness.waiting import wait_for
@@ -25,7 +26,7 @@ _TAG = "dotq-test-postgres"
 _DEFAULT_BASE = "postgres:18"
 _PORT = 5432
 _READY_SECONDS = 90.0
-# Waits until the pipe closes, which it does when the test run ends in whatever way; then removes the container.
+# Waits until the pipe closes, as it does when the test run ends in whatever way; then removes the container.
 _WATCH = """
 import sys, docker
 sys.stdin.read()
@@ -50,12 +51,12 @@ class Container:
 
     def start(self) -> None:
         try:
-            client = docker.from_env()
+            client = DockerClient.from_env()
             client.ping()
         except DockerException as error:
             raise BackendError(
                 f"no container engine answers ({_short(error)}): start Docker or set DOCKER_HOST; "
-                "`make test` needs none"
+                "`make test` needs no engine"
             ) from error
         _choose_reaper(client)
         self._build()
@@ -86,9 +87,7 @@ class Container:
         self._watch = self._container = None
 
     def dsn(self, dbname: str | None = None) -> str:
-        return make_conninfo(
-            dbname=dbname or "postgres", user="postgres", password=self._password, **self._address
-        )
+        return make_conninfo(dbname=dbname or "postgres", user="postgres", password=self._password, **self._address)
 
     def bin(self, name: str) -> Path:
         return wheel_installation("18").bin(name)
@@ -102,28 +101,25 @@ class Container:
 
     def _build(self) -> None:
         """The image stays, so that the next run finds every layer in the engine's cache."""
-        options = {"buildargs": {"BASE": self.base}, "rm": True}
+        options: dict[str, Any] = {"buildargs": {"BASE": self.base}, "rm": True}
         network = os.environ.get("DOTQ_TEST_BUILD_NETWORK")
         if network:
             options["network_mode"] = network
         try:
             DockerImage(path=_FOLDER, tag=_TAG, clean_up=False, **options).build()
         except BuildError as error:
-            lines = [
-                str(entry.get("stream") or entry.get("error") or "").strip() for entry in error.build_log
-            ]
+            lines = [str(entry.get("stream") or entry.get("error") or "").strip() for entry in error.build_log]
             told = [line for line in lines if line.startswith(("E:", "ERROR"))]
             raise BackendError(
-                f"the image cannot be built on {self.base}: {(told or [error.msg])[0]}; `make test` needs none"
+                f"no image from {self.base}: {(told or [error.msg])[0]}; choose another BASE or `make test`"
             ) from error
         except APIError as error:
             raise BackendError(
-                f"the engine cannot get the image {self.base} ({_short(error)}): "
-                "choose one that it has with BASE=..., `make test` needs none"
+                f"no image from {self.base}: {_short(error)}; choose another BASE or `make test`"
             ) from error
 
 
-def _choose_reaper(client: docker.DockerClient) -> None:
+def _choose_reaper(client: DockerClient) -> None:
     """Let testcontainers run its reaper when that image can be had; our own watch works without it."""
     if os.environ.get("TESTCONTAINERS_RYUK_DISABLED"):
         return

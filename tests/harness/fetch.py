@@ -234,9 +234,7 @@ def _apt_download(names: list[str], scratch: Path) -> Path:
     raise FetchError(reason)
 
 
-def run(
-    command: list[str], *, cwd: str | Path | None = None, environment: Mapping[str, str] | None = None
-) -> str:
+def run(command: list[str], *, cwd: str | Path | None = None, environment: Mapping[str, str] | None = None) -> str:
     """Run a client and return what it printed; its last line becomes the error."""
     try:
         done = subprocess.run(

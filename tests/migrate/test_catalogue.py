@@ -72,9 +72,7 @@ def test_an_entry_says_what_a_caller_must_know(empty_db: Database, tree: Tree) -
     assert "1 for callers, 2 helpers" in text
 
 
-def test_the_command_writes_and_checks(
-    empty_db: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_and_checks(empty_db: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     migrate(empty_db.connect())
     target = tmp_path / "README.md"
     assert main(["--dsn", empty_db.dsn, "--check", str(target)]) == 1

@@ -59,9 +59,7 @@ def test_an_edited_migration_leaves_with_6(empty_db: Database) -> None:
     for arguments in (("--status",), (), ("--dry-run",)):
         assert dotq(empty_db, "migrate", *arguments).exit_code == 6
     refusal = dotq(empty_db, "migrate").stderr
-    assert refusal.splitlines()[0] == (
-        "dotq: edited after it was applied to this database: 0001_job_substrate [JQ012]"
-    )
+    assert refusal.splitlines()[0] == ("dotq: edited after it was applied to this database: 0001_job_substrate [JQ012]")
 
 
 def test_dry_run_says_that_it_did_it_and_took_it_back(empty_db: Database) -> None:
@@ -127,9 +125,7 @@ def test_refusals_leave_with_their_own_codes(empty_db: Database) -> None:
         connection.execute("select pg_advisory_xact_lock(1685025905, 0)")
         waited = dotq(empty_db, "migrate", "--wait", "50ms")
     assert waited.exit_code == 8
-    assert waited.stderr.startswith(
-        "dotq: another dotq migration is still running in this database (waited 50ms)"
-    )
+    assert waited.stderr.startswith("dotq: another dotq migration is still running in this database (waited 50ms)")
 
 
 def test_no_server_leaves_with_3() -> None:

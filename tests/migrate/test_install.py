@@ -142,9 +142,7 @@ def test_the_file_takes_part_in_a_transaction_that_is_rolled_back(empty_db: Data
         connection.execute(render().encode())
         assert connection.execute("select count(*) > 0 from dotq.dot_config").fetchone() == (True,)
     assert connection.execute("select to_regnamespace('dotq')").fetchone() == (None,)
-    settings = connection.execute(
-        "select current_user = session_user, current_setting('lock_timeout')"
-    ).fetchone()
+    settings = connection.execute("select current_user = session_user, current_setting('lock_timeout')").fetchone()
     assert settings == (True, "0")
 
 
@@ -173,9 +171,7 @@ def test_settings_of_the_session_do_not_change_the_result(empty_db: Database, tr
     )
     migrate(odd, root=tree.root)
     assert catalogue(connection) == usual
-    shown = odd.execute(
-        "select current_setting('datestyle'), current_setting('transaction_isolation')"
-    ).fetchone()
+    shown = odd.execute("select current_setting('datestyle'), current_setting('transaction_isolation')").fetchone()
     assert shown == ("German, DMY", "serializable")
 
 
@@ -227,20 +223,15 @@ def test_rights_that_everybody_was_given_on_our_schema_are_taken_back(empty_db: 
     connection.execute("grant usage, create on schema dotq to public")
     migrate(connection, root=tree.root)
     left = connection.execute(
-        "select has_schema_privilege('public', 'dotq', 'USAGE'),"
-        " has_schema_privilege('public', 'dotq', 'CREATE')"
+        "select has_schema_privilege('public', 'dotq', 'USAGE'), has_schema_privilege('public', 'dotq', 'CREATE')"
     )
     assert left.fetchone() == (False, False)
 
 
-def test_a_function_that_forgets_to_revoke_is_still_closed_to_everybody(
-    empty_db: Database, tree: Tree
-) -> None:
+def test_a_function_that_forgets_to_revoke_is_still_closed_to_everybody(empty_db: Database, tree: Tree) -> None:
     connection = empty_db.connect()
     migrate(connection, root=tree.root)
-    open_to_all = connection.execute(
-        "select has_function_privilege('public', 'dotq.fn_book_count()', 'EXECUTE')"
-    )
+    open_to_all = connection.execute("select has_function_privilege('public', 'dotq.fn_book_count()', 'EXECUTE')")
     assert open_to_all.fetchone() == (False,)
 
 

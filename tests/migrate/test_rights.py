@@ -20,9 +20,7 @@ def grants(cluster: Cluster, database: str, *statements: str) -> None:
 @pytest.mark.parametrize("schema", ["dotq", "My Schema"])
 def test_createrole_and_create_are_enough(cluster: Cluster, schema: str) -> None:
     database = cluster.database()
-    grants(
-        cluster, database, "create role deployer login createrole", "grant create on database {} to deployer"
-    )
+    grants(cluster, database, "create role deployer login createrole", "grant create on database {} to deployer")
     with cluster.connect(database, "deployer") as connection:
         assert migrate(connection, schema=schema).applied
         assert migrate(connection, schema=schema).applied == ()
@@ -33,8 +31,7 @@ def test_createrole_and_create_are_enough(cluster: Cluster, schema: str) -> None
             assert row == ("deployer", False), "the login must not own things by mere membership"
     with cluster.connect(database) as connection:
         flags = connection.execute(
-            "select distinct rolcanlogin, rolsuper, rolcreaterole, rolbypassrls"
-            " from pg_roles where rolname = any(%s)",
+            "select distinct rolcanlogin, rolsuper, rolcreaterole, rolbypassrls from pg_roles where rolname = any(%s)",
             (list(ROLES),),
         ).fetchall()
         assert flags == [(False, False, False, False)]
@@ -44,9 +41,7 @@ def test_roles_made_beforehand_are_enough_without_createrole(cluster: Cluster) -
     database = cluster.database()
     grants(cluster, database, "create role deployer login", "grant create on database {} to deployer")
     with cluster.connect(database, "deployer") as connection:
-        with pytest.raises(
-            MigrationError, match="deployer may not create the roles that dotq needs"
-        ) as caught:
+        with pytest.raises(MigrationError, match="deployer may not create the roles that dotq needs") as caught:
             migrate(connection)
         assert caught.value.sqlstate == "JQ014"
         cure = (caught.value.hint or "").removeprefix("Have an administrator run: ")
@@ -67,9 +62,7 @@ def test_the_missing_right_is_named_with_its_cure(cluster: Cluster) -> None:
             with pytest.raises(MigrationError, match=words) as caught:
                 migrate(connection)
             assert caught.value.sqlstate == "JQ014"
-            cluster.execute(
-                (caught.value.hint or "").removeprefix("Have an administrator run: "), dbname=database
-            )
+            cluster.execute((caught.value.hint or "").removeprefix("Have an administrator run: "), dbname=database)
         assert migrate(connection).applied
 
 

@@ -53,9 +53,7 @@ def test_upgrade_and_fresh_install_end_the_same(empty_db: Database, library: Tre
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_a_failure_half_way_leaves_the_old_release_working(
-    empty_db: Database, library: Tree, dry_run: bool
-) -> None:
+def test_a_failure_half_way_leaves_the_old_release_working(empty_db: Database, library: Tree, dry_run: bool) -> None:
     connection = empty_db.connect()
     migrate(connection, root=library.root)
     before = catalogue(connection)
@@ -95,9 +93,7 @@ def test_a_failure_half_way_leaves_the_old_release_working(
         ("views/v_bad.sql", "create view dotq.v_bad as\nselect title,\n    author from dotq.book;\n", 3),
     ],
 )
-def test_an_error_names_its_file_and_line(
-    empty_db: Database, tree: Tree, path: str, text: str, line: int
-) -> None:
+def test_an_error_names_its_file_and_line(empty_db: Database, tree: Tree, path: str, text: str, line: int) -> None:
     tree.write(path, text)
     with pytest.raises(MigrationError, match=f"^{path} line {line}: ") as caught:
         migrate(empty_db.connect(), root=tree.root)
@@ -128,9 +124,7 @@ def test_an_edited_migration_is_refused(empty_db: Database, tree: Tree) -> None:
     tree.write("migrations/0001_books.sql", "create table dotq.book (title text);\n")
     tree.function("fn_book_count", "select 1::bigint")
     assert status(connection, root=tree.root).state == "edited"
-    with pytest.raises(
-        MigrationError, match="edited after it was applied to this database: 0001_books"
-    ) as caught:
+    with pytest.raises(MigrationError, match="edited after it was applied to this database: 0001_books") as caught:
         migrate(connection, root=tree.root)
     assert caught.value.sqlstate == "JQ012"
     assert catalogue(connection) == before
@@ -250,9 +244,7 @@ def test_a_view_that_somebody_built_upon_is_not_torn_away(empty_db: Database, li
     connection = empty_db.connect()
     migrate(connection, root=library.root)
     connection.execute("create view public.report as select * from dotq.v_book")
-    with pytest.raises(
-        MigrationError, match="view v_book is used by an object that dotq did not make"
-    ) as caught:
+    with pytest.raises(MigrationError, match="view v_book is used by an object that dotq did not make") as caught:
         migrate(connection, root=library.root)
     assert caught.value.sqlstate == "JQ014"
     assert connection.execute("select count(*) from public.report").fetchone() == (0,)
@@ -306,9 +298,7 @@ def test_a_table_changed_by_hand_stays_reported_until_it_is_undone(
     assert status(connection, root=library.root).state == "current"
 
 
-def test_functions_and_views_changed_by_hand_are_reported_and_repaired(
-    empty_db: Database, library: Tree
-) -> None:
+def test_functions_and_views_changed_by_hand_are_reported_and_repaired(empty_db: Database, library: Tree) -> None:
     connection = empty_db.connect()
     migrate(connection, root=library.root)
     before = catalogue(connection)
@@ -336,9 +326,7 @@ def test_what_an_administrator_adds_or_tunes_is_no_drift(empty_db: Database, lib
     assert status(connection, root=library.root).state == "current"
 
 
-def test_a_function_of_somebody_else_survives_when_ours_of_that_name_goes(
-    empty_db: Database, library: Tree
-) -> None:
+def test_a_function_of_somebody_else_survives_when_ours_of_that_name_goes(empty_db: Database, library: Tree) -> None:
     connection = empty_db.connect()
     migrate(connection, schema="public", root=library.root)
     connection.execute("create function public.fn_book_oldest(integer) returns integer return $1")
@@ -364,9 +352,7 @@ def test_partitions_that_come_and_go_are_no_drift(empty_db: Database, library: T
 def test_after_a_server_upgrade_the_fingerprints_are_taken_anew(empty_db: Database, library: Tree) -> None:
     connection = empty_db.connect()
     migrate(connection, root=library.root)
-    connection.execute(
-        'update dotq.schema_release set server_major = 14, objects = \'{"view v_book": "old"}\''
-    )
+    connection.execute('update dotq.schema_release set server_major = 14, objects = \'{"view v_book": "old"}\'')
     assert status(connection, root=library.root).state == "current", "another major may print it differently"
     migrate(connection, root=library.root)
     connection.execute("alter table dotq.book add column spy text")

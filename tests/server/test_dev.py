@@ -323,9 +323,7 @@ def test_port_in_use_is_one_clear_error(home: Path, unused_port: int) -> None:
     assert not status()["running"]
 
 
-def test_wrong_binaries_are_one_clear_error(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_binaries_are_one_clear_error(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOTQ_PG_BIN", str(tmp_path))
     failed = dotq("dev", "up")
     assert failed.returncode == 5
@@ -343,8 +341,6 @@ def _processes_on(data: Path) -> list[int]:
                 words = (entry / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if any(name in words[0] for name in (b"postgres", b"initdb")) and str(data).encode() in b" ".join(
-                words
-            ):
+            if any(name in words[0] for name in (b"postgres", b"initdb")) and str(data).encode() in b" ".join(words):
                 found.append(int(entry.name))
     return found

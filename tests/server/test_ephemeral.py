@@ -71,9 +71,7 @@ def asker(scratch: Path) -> Iterator[Asker]:
 def test_serves_and_leaves_nothing(scratch: Path) -> None:
     with EphemeralServer() as server:
         with psycopg.connect(server.dsn()) as conn:
-            row = conn.execute(
-                "select current_setting('fsync'), current_setting('server_encoding')"
-            ).fetchone()
+            row = conn.execute("select current_setting('fsync'), current_setting('server_encoding')").fetchone()
         assert row == ("off", "UTF8")
         pid, data = server.pid, server.data
         assert pid is not None
@@ -121,9 +119,7 @@ def test_ends_when_the_whole_session_is_killed(asker: Asker) -> None:
     wait_for(asker.files_are_gone, "its files to be deleted")
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="only Linux tells a child of its parent's death"
-)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a child of its parent's death")
 def test_ends_when_its_guard_is_killed(asker: Asker) -> None:
     os.kill(asker.guard_pid, signal.SIGKILL)
     wait_for(asker.server_is_gone, "the server to end")
@@ -170,9 +166,7 @@ def test_ends_although_a_forked_child_still_holds_the_pipe(scratch: Path) -> Non
 
 
 def test_interrupt_while_starting_leaves_nothing(scratch: Path) -> None:
-    program = (
-        "from dotq._server import EphemeralServer\nEphemeralServer().start()\nimport time; time.sleep(60)"
-    )
+    program = "from dotq._server import EphemeralServer\nEphemeralServer().start()\nimport time; time.sleep(60)"
     process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
     wait_for(lambda: list(scratch.glob("dotq-pg-*/server/data.init-*/PG_VERSION")), "initdb to be at work")
     process.send_signal(signal.SIGINT)
