@@ -96,15 +96,19 @@ end
 $boot$;
 
 -- Whoever may create objects in the schema, or owns it, could put something of their own where a function that runs
--- with the owner's rights will find it. A schema that others use too keeps its own grants.
+-- with the owner's rights will find it. Such a right is refused rather than revoked, also on a schema of our own: it was
+-- given on purpose, may have been used already, and whoever has it should hear of it from the administrator. A schema that
+-- others use too keeps its other grants.
 do $boot$
 declare
     l_schema  text := current_setting('dotq_plan.schema');
     l_runtime text := 'dotq_producer, dotq_worker, dotq_operator, dotq_reader';
+    l_new     boolean := not exists (select from pg_namespace where nspname = current_setting('dotq_plan.schema'));
     l_found   record;
+    l_others  record;
     l_own     boolean;
 begin
-    if not exists (select from pg_namespace where nspname = l_schema) then
+    if l_new then
         if not has_database_privilege(current_database(), 'CREATE') then
             raise exception '% may not create schema % in database %', current_user, l_schema, current_database()
             using errcode = 'JQ014',
@@ -118,12 +122,7 @@ begin
         r.rolname as owner,
         r.rolname in ('dotq_owner', 'pg_database_owner', current_user, session_user)
             or r.rolsuper
-            or r.oid = (select datdba from pg_database where datname = current_database()) as trusted,
-        exists (
-            select
-            from aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
-            where a.grantee = 0 and a.privilege_type = 'CREATE'
-        ) as open_to_public
+            or r.oid = (select datdba from pg_database where datname = current_database()) as trusted
     into l_found
     from pg_namespace as n
     join pg_roles as r on r.oid = n.nspowner
@@ -131,12 +130,30 @@ begin
 
     l_own := l_found.owner = 'dotq_owner';
 
+    select
+        string_agg(distinct case a.grantee when 0 then 'everybody' else r.rolname::text end, ', ') as names,
+        string_agg(distinct case a.grantee when 0 then 'public' else quote_ident(r.rolname) end, ', ')
+            || case when bool_or(a.is_grantable) then ' cascade' else '' end as grantees
+    into l_others
+    from pg_namespace as n
+    cross join aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
+    left join pg_roles as r on r.oid = a.grantee
+    where n.oid = l_found.oid
+      and a.privilege_type = 'CREATE'
+      and a.grantee not in (n.nspowner, 'dotq_owner'::regrole, 'pg_database_owner'::regrole)
+      and a.grantee <> (select datdba from pg_database where datname = current_database())
+      and r.rolsuper is not true;
+
     if not l_found.trusted then
         raise exception 'schema % belongs to %, who could replace what dotq keeps in it', l_schema, l_found.owner
         using errcode = 'JQ014', hint = format('Run: alter schema %I owner to dotq_owner;', l_schema);
-    elsif l_found.open_to_public and not l_own then
-        raise exception 'everybody may create objects in schema %, so dotq cannot be kept there safely', l_schema
-        using errcode = 'JQ014', hint = format('Run: revoke create on schema %I from public;', l_schema);
+    elsif l_others.names is not null then
+        raise exception '% may create objects in schema %, so dotq cannot be kept there safely', l_others.names, l_schema
+        using errcode = 'JQ014',
+            hint = case
+                when l_new then format('Run: alter default privileges for role dotq_owner revoke create on schemas from %s;', l_others.grantees)
+                else format('Run: revoke create on schema %I from %s;', l_schema, l_others.grantees)
+            end;
     end if;
 
     if l_own then
@@ -173,9 +190,11 @@ begin
 end
 $boot$;
 
+-- What others made there before counts too: a call finds the function whose parameters fit best, whoever owns it.
 do $boot$
 declare
     l_stranger text;
+    l_function text;
 begin
     select format('%s %s belongs to %s', case c.relkind when 'r' then 'table' else 'relation' end, c.oid::regclass, r.rolname)
     into l_stranger
@@ -187,6 +206,22 @@ begin
     if found then
         raise exception '%, not to dotq_owner: this is not a ledger that dotq made', l_stranger
         using errcode = 'JQ014', hint = 'Rename or drop it, or install dotq in another schema.';
+    end if;
+
+    select p.oid::regprocedure, r.rolname
+    into l_function, l_stranger
+    from pg_proc as p
+    join pg_namespace as n on n.oid = p.pronamespace
+    join pg_roles as r on r.oid = p.proowner
+    where n.nspname = current_setting('dotq_plan.schema')
+      and p.proname = any (current_setting('dotq_plan.functions')::text[] || 'fn_schema_fingerprint'::text)
+      and r.rolname <> 'dotq_owner'
+    order by p.oid::regprocedure::text
+    limit 1;
+
+    if found then
+        raise exception 'function % belongs to %, and dotq could call it in place of its own of that name', l_function, l_stranger
+        using errcode = 'JQ014', hint = format('Run: drop routine %s;', l_function);
     end if;
 end
 $boot$;
@@ -351,6 +386,33 @@ begin
 
     perform set_config('dotq_plan.objects_before', dotq.fn_schema_fingerprint()::text, true);
     perform set_config('lock_timeout', current_setting('dotq_plan.lock_timeout'), true);
+
+    -- Run for a function whose file cannot replace it. Without cascade: what depends on it is for a person to judge.
+    perform set_config('dotq_plan.make_way', $way$
+do $do$
+declare
+    l_function regprocedure;
+    l_users    text;
+begin
+    for l_function in
+        select p.oid
+        from pg_proc as p
+        join pg_class as c on c.oid = 'dotq.schema_release'::regclass
+        where p.pronamespace = c.relnamespace
+          and p.proowner = c.relowner
+          and p.proname = current_setting('dotq_plan.function')
+    loop
+        execute format('drop routine %s', l_function);
+    end loop;
+exception
+    when dependent_objects_still_exist then
+        get stacked diagnostics l_users = pg_exception_detail;
+        raise exception '%, and it cannot be dropped: %', current_setting('dotq_plan.reason'), replace(l_users, e'\n', ', ')
+        using errcode = 'JQ014',
+            hint = 'Drop what depends on the function and migrate again. What dotq made itself, a migration must drop.';
+end
+$do$
+$way$, true);
 end
 $boot$;
 

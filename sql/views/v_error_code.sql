@@ -12,7 +12,7 @@ from (
         ('JQ006', 'kind_disabled', 'The kind is disabled.', 'Enable it with fn_kind_set.'),
         ('JQ007', 'payload_invalid', 'The payload does not fit the schema of its kind.', 'Mend the payload; retrying does not help.'),
         ('JQ008', 'dead_letter_not_found', 'There is no dead letter with this id.', 'Check the id in v_dead_letter_triage.'),
-        ('JQ009', 'replay_conflict', 'An active job has the idempotency key of the dead letter.', 'Let that job end or cancel it, then replay.'),
+        ('JQ009', 'replay_conflict', 'Another job holds the idempotency key of the dead letter.', 'Let that job end or cancel it, then replay; a kind that retains keys holds them while finished jobs are kept.'),
         ('JQ010', 'already_triaged', 'The dead letter is closed or was replayed.', 'Set it to acknowledged with fn_dead_letter_triage, then replay.'),
         ('JQ011', 'setting_unknown', 'There is no setting with this key.', 'v_config lists the keys.'),
         ('JQ012', 'migration_edited', 'A migration that was applied has been edited since.', 'Restore the file and write a new migration.'),

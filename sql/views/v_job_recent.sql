@@ -11,7 +11,7 @@ select
     extract(epoch from picked_at - created_at) as wait_seconds,
     extract(epoch from finished_at - picked_at) as run_seconds
 from dotq.job_queue
-where finished_at > dotq.fn_clock_now() - interval '1 hour'
+where finished_at > (select dotq.fn_clock_now() - interval '1 hour')
 order by finished_at desc;
 
 comment on view dotq.v_job_recent is 'Jobs that ended in the last hour, newest first, with how long they waited and ran.';

@@ -13,7 +13,23 @@ with fact as (
         (select count(*) from dotq.job_queue where state in ('queued', 'retry_waiting') and scheduled_at > clock.now) as delayed,
         (select count(*) from dotq.job_queue where state in ('leased', 'in_progress')) as running,
         (select count(*) from dotq.job_queue where state in ('leased', 'in_progress') and lease_until <= clock.now) as expired,
-        (select extract(epoch from clock.now - min(scheduled_at)) from dotq.job_queue where state in ('queued', 'retry_waiting') and scheduled_at <= clock.now) as oldest_ready_seconds,
+        (
+            select extract(epoch from clock.now - min(job.scheduled_at))
+            from dotq.job_queue as job
+            where job.state in ('queued', 'retry_waiting') and job.scheduled_at <= clock.now
+              and not exists (
+                  select
+                  from dotq.job_kind as kind
+                  where kind.job_kind = job.job_kind
+                    and (not kind.enabled or kind.paused_at is not null and (kind.paused_until is null or kind.paused_until > clock.now))
+              )
+        ) as oldest_ready_seconds,
+        (
+            select string_agg(kind.job_kind, ', ' order by kind.job_kind)
+            from dotq.job_kind as kind
+            where not kind.enabled
+              and exists (select from dotq.job_queue as job where job.job_kind = kind.job_kind and job.state in ('queued', 'retry_waiting'))
+        ) as disabled,
         (select count(*) from dotq.job_dead_letter where triage_status = 'pending') as dead_pending,
         (select count(*) from dotq.job_dead_letter where triage_status = 'escalated') as dead_escalated,
         (select count(*) from dotq.queue_heartbeat where last_tick_at <= clock.now - make_interval(secs => 2 * dotq.fn_config_integer('queue.heartbeat.stale_threshold_seconds'))) as stale,
@@ -50,6 +66,8 @@ finding as (
     union all
     select 1, format('paused kinds: %s', paused) from fact where paused is not null
     union all
+    select 1, format('disabled kinds with waiting jobs: %s', disabled) from fact where disabled is not null
+    union all
     select 2, format('settings that cannot be read count as their safe value: %s', unreadable) from fact where unreadable is not null
 )
 select
@@ -66,5 +84,5 @@ select
     fact.now as checked_at
 from fact;
 
-comment on view dotq.v_queue_status is 'One row: ok, warning or critical, and the reasons in words.';
+comment on view dotq.v_queue_status is 'One row: ok, warning or critical, and the reasons in words. The age of the oldest ready job leaves paused and disabled kinds aside.';
 grant select on dotq.v_queue_status to dotq_worker, dotq_operator, dotq_reader;

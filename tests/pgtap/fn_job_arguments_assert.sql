@@ -1,5 +1,5 @@
 begin;
-select plan(37);
+select plan(39);
 
 create function pg_temp.check_job(p_given jsonb)
 returns void
@@ -41,6 +41,14 @@ select is(
 );
 
 select lives_ok($$select pg_temp.check_job('{}')$$, 'a kind and an actor are enough');
+select lives_ok(
+    $$select pg_temp.check_job(jsonb_build_object('job_kind', repeat('x', 200), 'idempotency_key', repeat(U&'\+01F600', 450)))$$,
+    'kind and key may have 2000 bytes together'
+);
+select throws_ok(
+    $$select pg_temp.check_job(jsonb_build_object('job_kind', repeat('x', 197) || U&'\+01F600', 'idempotency_key', repeat(U&'\+01F600', 450)))$$,
+    '22023', 'idempotency_key: is too long together with job_kind', 'more than an index entry can hold is refused, by name'
+);
 select throws_ok($$select pg_temp.check_job('{"job_kind": null}')$$, '22023', 'job_kind: is required', 'a kind is required');
 select throws_ok($$select pg_temp.check_job('{"job_kind": " \t"}')$$, '22023', 'job_kind: must not be blank', 'a blank kind is refused');
 select throws_ok($$select pg_temp.check_job('{"job_kind": "a\u0007"}')$$, '22023', 'job_kind: contains a control character', 'a kind without control characters');

@@ -1,5 +1,5 @@
 begin;
-select plan(57);
+select plan(59);
 
 set local timezone = 'UTC';
 set local test.clock = '2030-01-01 12:00:00+00';
@@ -163,6 +163,11 @@ select pg_temp.waiting('by-caller');
 select dotq.fn_job_claim_many('w1', 1, 86400, array['by-caller']);
 select is(pg_temp.job('by-caller') -> 'lease_seconds', '86400', 'the caller''s length comes before the kind''s');
 select is(pg_temp.job('by-caller') ->> 'lease_until', '2030-01-02T12:00:10+00:00', 'up to queue.lease.max_sec');
+select dotq.fn_kind_set('by-kind', '{"lease_seconds": 90000}', 'ann');
+select pg_temp.waiting('by-kind');
+select dotq.fn_job_claim_many('w1', 1, null, array['by-kind']);
+select is(pg_temp.job('by-kind') -> 'lease_seconds', '86400', 'no kind gets a longer one either');
+select is(pg_temp.job('by-kind') ->> 'lease_until', '2030-01-02T12:00:10+00:00', 'and its lease ends then');
 
 -- Order and limit.
 select dotq.fn_job_enqueue('mail', 'ann', 'low', p_priority => 200);

@@ -32,7 +32,8 @@ from (
         ('crash.limit', 'over the limit', 3, 9, 2, null),
         ('crash.bury', 'never again', 1, 9, 0, null),
         ('crash.hold', 'unknown', 1, 9, 0, null),
-        ('crash.hold', 'cancelled', 1, 9, 0, '2030-01-01 11:58:00+00'),
+        ('crash.bury', 'cancelled', 1, 9, 0, '2030-01-01 11:58:00+00'),
+        ('crash.hold', 'cancelled, but held', 1, 9, 0, '2030-01-01 11:58:00+00'),
         ('crash.none', 'unregistered', 1, 9, 0, null)
 ) as made (kind, key, attempts, max_attempts, crashes, cancelled_at);
 
@@ -43,7 +44,7 @@ from dotq.job_queue as q;
 select results_eq(
     $$ select key, state from outcome order by key $$,
     $$ values
-        ('at the limit', 'dead_letter'), ('cancelled', 'cancelled'), ('first', 'queued'), ('last', 'dead_letter'),
+        ('at the limit', 'dead_letter'), ('cancelled', 'cancelled'), ('cancelled, but held', 'failed'), ('first', 'queued'), ('last', 'dead_letter'),
         ('last but one', 'queued'), ('never again', 'dead_letter'), ('over the limit', 'dead_letter'),
         ('under the limit', 'queued'), ('unknown', 'failed'), ('unregistered', 'queued') $$,
     'the answer is the new state, as attempts, crash limit and policy of the kind decide'
@@ -56,7 +57,7 @@ select results_eq(
 select results_eq(
     $$ select idempotency_key, crash_count::integer, attempts::integer from dotq.job_queue order by 1 $$,
     $$ values
-        ('at the limit', 2, 2), ('cancelled', 1, 1), ('first', 1, 1), ('last', 3, 3), ('last but one', 2, 2), ('never again', 1, 1),
+        ('at the limit', 2, 2), ('cancelled', 1, 1), ('cancelled, but held', 1, 1), ('first', 1, 1), ('last', 3, 3), ('last but one', 2, 2), ('never again', 1, 1),
         ('over the limit', 3, 3), ('under the limit', 1, 1), ('unknown', 1, 1), ('unregistered', 1, 1) $$,
     'a crash is counted, and the attempt that the claim counted is not counted again'
 );
@@ -85,6 +86,7 @@ select results_eq(
        from dotq.job_dead_letter as d join dotq.job_queue as q using (job_id) order by 1 $$,
     $$ values
         ('at the limit', 'crashed', 'reaper', 2, 'lease expired: worker w1 neither finished nor renewed attempt 2 of 9 in time'),
+        ('cancelled, but held', 'unknown_outcome', 'reaper', 1, 'unknown outcome: lease expired: worker w1 neither finished nor renewed attempt 1 of 9 in time'),
         ('last', 'crashed', 'reaper', 3, 'lease expired: worker w1 neither finished nor renewed attempt 3 of 3 in time'),
         ('never again', 'crashed', 'reaper', 1, 'lease expired: worker w1 neither finished nor renewed attempt 1 of 9 in time'),
         ('over the limit', 'crashed', 'reaper', 3, 'lease expired: worker w1 neither finished nor renewed attempt 3 of 9 in time'),

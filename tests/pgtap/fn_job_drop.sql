@@ -1,5 +1,5 @@
 begin;
-select plan(6);
+select plan(7);
 
 set local timezone = 'UTC';
 set local test.clock = '2030-01-01 12:00:00+00';
@@ -122,6 +122,13 @@ select is(
     'a job that was not asked before counts as asked at its end, by whom the given row names'
 );
 select is_empty($$select * from dotq.job_dead_letter$$, 'a cancelled job is no dead letter');
+
+select dotq.fn_kind_set('kept', '{"dedupe": "retained"}', 'test');
+select pg_temp.waiting('kept');
+select pg_temp.drop_job('kept', '{}', 'enough');
+select is(
+    dotq.fn_job_enqueue('kept', 'test', 'kept') -> 'duplicate', 'false', 'the key of a cancelled job is free, also in a kind that retains keys'
+);
 
 select * from finish();
 rollback;

@@ -103,7 +103,7 @@ set local test.clock = '2030-01-01 13:00:00+00';
 select is((dotq.fn_job_lock(pg_temp.id('b'), 'w1#12')).idempotency_key, 'b', 'a lease that ran out is current until somebody takes it back');
 
 select throws_ok($$select dotq.fn_job_lock(pg_temp.id('a'), 'w1#12')$$, 'JQ003',
-    format('the lease ''w1#12'' on job %s is not current: it is held by w1#11', pg_temp.id('a')), 'the right worker with the token of another lease is refused');
+    format('the lease ''w1#12'' on job %s is not current: it is held by w1 under a newer lease', pg_temp.id('a')), 'the right worker with the token of another lease is refused');
 select throws_ok($$select dotq.fn_job_lock(pg_temp.id('a'), 'w2#11')$$, 'JQ003', null, 'another worker with the right token is refused');
 select throws_ok($$select dotq.fn_job_lock(pg_temp.id('a'), 'w2')$$, 'JQ003', null, 'another worker by its plain id is refused');
 select throws_ok($$select dotq.fn_job_lock(pg_temp.id('waiting'), 'w1#13')$$, 'JQ003', null, 'a job that nobody holds is refused');

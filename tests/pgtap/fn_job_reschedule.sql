@@ -1,5 +1,5 @@
 begin;
-select plan(21);
+select plan(22);
 
 set local timezone = 'UTC';
 set local test.clock = '2030-01-01 12:00:00+00';
@@ -112,6 +112,11 @@ select pg_temp.leased('retrying');
 select dotq.fn_job_fail_or_retry(pg_temp.id('retrying'), 'w1', 'boom');
 select is(
     dotq.fn_job_reschedule(pg_temp.id('retrying'), 'bob', p_priority => 2147483647) - array['ok', 'job_id'],
+    '{"state": "retry_waiting", "scheduled_at": "2030-01-01T12:00:20+00:00", "priority": 2147483647}',
+    'another priority alone leaves the time as it was'
+);
+select is(
+    dotq.fn_job_reschedule(pg_temp.id('retrying'), 'bob') - array['ok', 'job_id'],
     '{"state": "retry_waiting", "scheduled_at": "2030-01-01T12:00:10+00:00", "priority": 2147483647}',
     'a backoff can be cut short'
 );

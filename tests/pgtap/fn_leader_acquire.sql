@@ -1,5 +1,5 @@
 begin;
-select plan(30);
+select plan(31);
 
 create or replace function dotq.fn_clock_now()
 returns timestamptz
@@ -110,10 +110,12 @@ select throws_ok($$ select dotq.fn_leader_acquire('d', null) $$, '22023', null, 
 select throws_ok($$ select dotq.fn_leader_acquire('d', '') $$, '22023', null, 'a worker id must not be blank');
 select throws_ok($$ select dotq.fn_leader_acquire('d', 'w#1') $$, '22023', null, 'a worker id with # is refused');
 select throws_ok($$ select dotq.fn_leader_acquire('d', repeat('w', 201)) $$, '22023', null, 'a worker id has at most 200 characters');
-select throws_ok($$ select dotq.fn_leader_acquire('d', 'w1', null) $$, '22023', 'lease_seconds: is required', 'a null length is refused');
+select throws_ok($$ select dotq.fn_leader_acquire('d', 'w1', null) $$, '22023', 'lease_seconds: null is out of range', 'a null length is refused');
 select throws_ok($$ select dotq.fn_leader_acquire('d', 'w1', 0) $$, '22023', null, 'a length of 0 is refused');
 select throws_ok($$ select dotq.fn_leader_acquire('d', 'w1', -1) $$, '22023', null, 'a negative length is refused');
-select throws_ok($$ select dotq.fn_leader_acquire('d', 'w1', 86401) $$, '22023', null, 'a length over queue.lease.max_sec is refused');
+select throws_ok($$ select dotq.fn_leader_acquire('d', 'w1', 86401) $$, '22023', null, 'a length over a day is refused');
+select dotq.fn_config_set('queue.lease.max_sec', '20', 'test');
+select lives_ok($$ select dotq.fn_leader_acquire('other', 'w1') $$, 'how long jobs may be leased does not limit leaders');
 select is_empty($$ select from dotq.queue_leader where duty = 'd' $$, 'a refused call elects nobody');
 
 -- Who may call it.

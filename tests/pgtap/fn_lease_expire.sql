@@ -1,5 +1,5 @@
 begin;
-select plan(9);
+select plan(10);
 
 create or replace function dotq.fn_clock_now()
 returns timestamptz
@@ -47,7 +47,10 @@ select is(
     (select string_agg(idempotency_key, ', ') from dotq.job_queue where crash_count > 0), 'a: hour ago', 'the lease that ran out first is taken back first'
 );
 select results_eq(
-    $$ select * from dotq.fn_lease_expire(100) $$, $$ values (2, 1, 1, 1) $$, 'it counts what was requeued, buried, held and cancelled'
+    $$ select * from dotq.fn_lease_expire(100, array['crash.hold', 'other']) $$, $$ values (0, 0, 1, 0) $$, 'of the kinds that are named, when any are'
+);
+select results_eq(
+    $$ select * from dotq.fn_lease_expire(100) $$, $$ values (2, 1, 0, 1) $$, 'it counts what was requeued, buried, held and cancelled'
 );
 select results_eq(
     $$ select idempotency_key, state::text from dotq.job_queue order by 1 $$,

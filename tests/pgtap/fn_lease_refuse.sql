@@ -1,5 +1,5 @@
 begin;
-select plan(0);
+select plan(12);
 
 select is(
     array(
@@ -27,7 +27,12 @@ select throws_ok(
 );
 select throws_ok(
     $$select dotq.fn_lease_refuse('00000000-0000-7000-8000-000000000001', 'ann#1')$$,
-    'JQ003', 'the lease ''ann#1'' on job 00000000-0000-7000-8000-000000000001 is not current: it is held by bob#42', 'who has the job is named'
+    'JQ003', 'the lease ''ann#1'' on job 00000000-0000-7000-8000-000000000001 is not current: it is held by bob', 'who has the job is named, without the token'
+);
+select throws_ok(
+    $$select dotq.fn_lease_refuse('00000000-0000-7000-8000-000000000001', 'bob#41')$$,
+    'JQ003', 'the lease ''bob#41'' on job 00000000-0000-7000-8000-000000000001 is not current: it is held by bob under a newer lease',
+    'a worker that lost the job and got it again is told so'
 );
 select throws_ok(
     $$select dotq.fn_lease_refuse('00000000-0000-7000-8000-000000000002', 'ann#1')$$,

@@ -28,7 +28,7 @@ create temp table before as select to_jsonb(h) as beat from dotq.queue_heartbeat
 select is(
     dotq.fn_queue_stale_check(),
     jsonb_build_object(
-        'ok', true, 'threshold_seconds', 300, 'stale_count', 2, 'stale', jsonb_build_array(
+        'ok', true, 'threshold_seconds', 300, 'stale_count', 3, 'stale', jsonb_build_array(
             jsonb_build_object(
                 'executor_name', 'a minute over', 'executor_kind', 'Codex', 'last_tick_at', timestamptz '2030-01-01 11:54:00+00',
                 'seconds_since_tick', 360, 'current_job_id', null
@@ -36,21 +36,25 @@ select is(
             jsonb_build_object(
                 'executor_name', 'just over', 'executor_kind', 'Agent', 'last_tick_at', timestamptz '2030-01-01 11:54:59.6+00',
                 'seconds_since_tick', 300, 'current_job_id', '00000000-0000-0000-0000-00000000000a'
+            ),
+            jsonb_build_object(
+                'executor_name', 'at the threshold', 'executor_kind', 'DOT', 'last_tick_at', timestamptz '2030-01-01 11:55:00+00',
+                'seconds_since_tick', 300, 'current_job_id', null
             )
         )
     ),
-    'executors that have not ticked for longer than the threshold are listed, the longest silent first'
+    'executors that have not ticked for the threshold or longer are listed, the longest silent first'
 );
 select is(
     (
         select jsonb_build_array(a -> 'threshold_seconds', a -> 'stale_count', jsonb_path_query_array(a, '$.stale[*].executor_name'))
-        from dotq.fn_queue_stale_check(359) as a
+        from dotq.fn_queue_stale_check(360) as a
     ),
-    '[359, 1, ["a minute over"]]',
+    '[360, 1, ["a minute over"]]',
     'a threshold that the caller gives goes before the setting'
 );
-select is(dotq.fn_queue_stale_check(360) -> 'stale_count', '0', 'an executor that has been silent for exactly the threshold is not stale');
-select is(dotq.fn_queue_stale_check(1) -> 'stale_count', '3', 'the smallest threshold is one second');
+select is(dotq.fn_queue_stale_check(361) -> 'stale_count', '0', 'an executor that has been silent for less than the threshold is not stale');
+select is(dotq.fn_queue_stale_check(1) -> 'stale_count', '4', 'the smallest threshold is one second');
 select is(dotq.fn_queue_stale_check(86400) -> 'threshold_seconds', '86400', 'the largest threshold is one day');
 select dotq.fn_config_set('queue.heartbeat.stale_threshold_seconds', '299', 'test');
 select is(

@@ -1,5 +1,5 @@
 begin;
-select plan(32);
+select plan(34);
 
 create or replace function dotq.fn_clock_now()
 returns timestamptz
@@ -150,6 +150,14 @@ select dotq.fn_kind_pause('mail', 'ann', null, '2030-01-01 12:00:00.000001+00');
 select is(pg_temp.status(), '["warning", ["paused kinds: mail, sync"]]', 'paused kinds are a warning');
 set local test.clock = '2030-01-01 12:00:00.000001+00';
 select is(pg_temp.status(), '["warning", ["paused kinds: sync"]]', 'a pause is over exactly at its end');
+insert into dotq.job_queue (job_kind, idempotency_key, actor, scheduled_at) values ('sync', 'old', 'test', '2030-01-01 10:00:00+00');
+select is(pg_temp.status(), '["warning", ["paused kinds: sync"]]', 'a job that waits because its kind is paused is not late');
+select dotq.fn_kind_resume('sync', 'ann');
+select dotq.fn_kind_set('sync', '{"enabled": false}', 'ann');
+select dotq.fn_kind_set('mail', '{"enabled": false}', 'ann');
+select is(
+    pg_temp.status(), '["warning", ["disabled kinds with waiting jobs: sync"]]', 'a disabled kind is a warning while jobs of it wait, and they are not late'
+);
 rollback to savepoint open;
 
 -- Settings.

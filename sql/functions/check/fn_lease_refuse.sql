@@ -3,6 +3,8 @@ create or replace function dotq.fn_lease_refuse(p_job_id uuid, p_lease text)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $fn$
 declare
     l_job record;
@@ -11,7 +13,7 @@ begin
         raise exception 'job_id: is required' using errcode = '22023';
     end if;
 
-    select state, lease_owner, lease_token into l_job from dotq.job_queue where job_id = p_job_id;
+    select state, lease_owner into l_job from dotq.job_queue where job_id = p_job_id;
 
     if not found then
         raise exception 'job % does not exist', p_job_id using errcode = 'JQ002';
@@ -20,8 +22,9 @@ begin
             using errcode = 'JQ003', hint = 'Drop the result: another worker has the job or will get it, or it has ended.';
     end if;
 
-    raise exception 'the lease % on job % is not current: it is held by %#%',
-        quote_literal(dotq.fn_text_line(p_lease)), p_job_id, l_job.lease_owner, l_job.lease_token
+    raise exception 'the lease % on job % is not current: it is held by %',
+        quote_literal(dotq.fn_text_line(p_lease)), p_job_id,
+        concat_ws(' ', l_job.lease_owner, case when split_part(p_lease, '#', 1) = l_job.lease_owner then 'under a newer lease' end)
         using errcode = 'JQ003', hint = 'Drop the result: another worker has the job.';
 end
 $fn$;

@@ -1,5 +1,6 @@
 -- A trigger and not part of fn_config_set: whoever edits the table by hand is audited too, and cannot re-open the master
 -- gate onto leases that ran out while nobody was able to renew or finish them.
+-- A job that its worker has locked is left to that worker: the operator's switch must wait for nobody.
 -- session_user is a name, of 63 characters; as text it does not cut whoever signed.
 create or replace function dotq.fn_dot_config_changed()
 returns trigger
@@ -23,10 +24,14 @@ begin
     );
 
     if coalesce(new.key, old.key) = 'queue.job_substrate.enabled' and dotq.fn_config_boolean('queue.job_substrate.enabled') then
-        update dotq.job_queue
-        set lease_until = greatest(lease_until, dotq.fn_clock_now() + make_interval(secs => lease_seconds)),
+        with held as materialized (
+            select job_id from dotq.job_queue where state in ('leased', 'in_progress') for update skip locked
+        )
+        update dotq.job_queue as q
+        set lease_until = greatest(q.lease_until, dotq.fn_clock_now() + make_interval(secs => q.lease_seconds)),
             updated_at = dotq.fn_clock_now()
-        where state in ('leased', 'in_progress');
+        from held
+        where q.job_id = held.job_id;
     end if;
 
     return null;

@@ -16,7 +16,7 @@ begin
 
     if l_answer ->> 'outcome' = 'key_taken' then
         raise exception 'dead letter %: another job has its key: %', p_dead_letter_id, l_answer ->> 'job_id'
-            using errcode = 'JQ009', hint = 'Let that job end, or cancel it, and replay again.';
+            using errcode = 'JQ009', hint = 'Let that job end, or cancel it, and replay again; a finished job of a kind that retains keys holds its key while it is kept.';
     elsif l_answer ->> 'outcome' = 'kind_disabled' then
         raise exception 'kind: % is disabled', quote_literal(l_letter.job_kind) using errcode = 'JQ006';
     elsif not (l_answer ->> 'ok')::boolean then
@@ -31,7 +31,7 @@ $fn$;
 
 comment on function dotq.fn_dead_letter_replay is
 'Enqueue a new job from a dead letter, which keeps its history and points to it: {ok, dead_letter_id, job_id, replay_of}.
-Raises 22023 (bad argument), JQ001 (gate closed), JQ006 (kind disabled), JQ008 (no such dead letter), JQ009 (an active job has the key),
+Raises 22023 (bad argument), JQ001 (gate closed), JQ006 (kind disabled), JQ008 (no such dead letter), JQ009 (another job has the key),
 JQ010 (closed, or replayed already).';
 revoke all on function dotq.fn_dead_letter_replay from public;
 grant execute on function dotq.fn_dead_letter_replay to dotq_operator;

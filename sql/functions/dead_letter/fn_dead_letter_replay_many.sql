@@ -56,7 +56,7 @@ $fn$;
 comment on function dotq.fn_dead_letter_replay_many is
 'Replay open dead letters, oldest first, chosen by a filter {kind, fingerprint, cause, status}; one row for each, and one that
 cannot be replayed does not stop the others. A dry run, which is the default, shows exactly the rows that would be taken and changes nothing.
-Outcome: would_replay, replayed, key_taken (job_id is the active job; null when a row above would become it), kind_disabled.
+Outcome: would_replay, replayed, key_taken (job_id is the job that has the key; null when a row above would become it), kind_disabled.
 Raises 22023 (bad filter or argument), JQ001 (gate closed).';
 revoke all on function dotq.fn_dead_letter_replay_many from public;
 grant execute on function dotq.fn_dead_letter_replay_many to dotq_operator;

@@ -3,6 +3,8 @@ create or replace function dotq.fn_dead_letter_revive(p_letter dotq.job_dead_let
 returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $fn$
 declare
     l_kind dotq.job_kind;
@@ -47,5 +49,5 @@ $fn$;
 
 comment on function dotq.fn_dead_letter_revive is
 'Make a new job from a dead letter that the caller has locked: {ok, outcome, job_id}. Outcome: replayed, closed, manual_replay
-(already replayed), key_taken (an active job has the key), kind_disabled.';
+(already replayed), key_taken (another job has the key), kind_disabled.';
 revoke all on function dotq.fn_dead_letter_revive from public;

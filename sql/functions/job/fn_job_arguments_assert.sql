@@ -22,7 +22,10 @@ begin
     perform dotq.fn_text_assert('target_ref', p_target_ref, 2000, false);
     perform dotq.fn_text_assert('payload_ref', p_payload_ref, 2000, false);
 
-    if p_priority < 0 then
+    if octet_length(p_job_kind) + octet_length(p_idempotency_key) > 2000 then
+        raise exception 'idempotency_key: is too long together with job_kind'
+            using errcode = '22023', hint = 'Allowed: 2000 bytes for both.';
+    elsif p_priority < 0 then
         raise exception 'priority: % is negative', p_priority
             using errcode = '22023', hint = 'Allowed: a whole number from 0; the lowest number is served first.';
     elsif not isfinite(p_scheduled_at) then

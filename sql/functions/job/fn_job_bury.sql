@@ -2,6 +2,8 @@ create or replace function dotq.fn_job_bury(p_job dotq.job_queue, p_state text, 
 returns uuid
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $fn$
 declare
     l_now timestamptz := dotq.fn_clock_now();

@@ -4,6 +4,8 @@ returns table (job_id uuid, state text)
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $fn$
 select taken.job_id, taken.state
 from (

@@ -1,6 +1,6 @@
 -- The rows are chosen in a materialised CTE: a plain "in (select … limit n for update skip locked)" may be run again and
--- again by the planner and then takes more rows than n. Plans are generic and never scan the table, because the first
--- plan of a session is often made while the queue is empty.
+-- again by the planner and then takes more rows than n. Plans are generic and walk indexes only: the first plan of a
+-- session is often made while the queue is empty, and one that does not know n would join or sort the whole table.
 create or replace function dotq.fn_job_claim_many(
     p_worker_id     text,
     p_limit         integer,
@@ -19,12 +19,17 @@ security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $fn$
 #variable_conflict use_column
 declare
     l_now timestamptz;
     l_kinds text[];
     l_lease_default integer;
+    l_lease_max integer;
 begin
     perform dotq.fn_worker_id_assert(p_worker_id);
     perform dotq.fn_limit_assert(p_limit, 10000);
@@ -36,10 +41,11 @@ begin
         return;
     end if;
 
-    perform dotq.fn_lease_expire(10);
+    l_kinds := dotq.fn_kind_claimable(p_allowed_kinds, dotq.fn_clock_now());
+    perform dotq.fn_lease_expire(10, l_kinds);
     l_now := dotq.fn_clock_now();
-    l_kinds := dotq.fn_kind_claimable(p_allowed_kinds, l_now);
     l_lease_default := dotq.fn_config_integer('queue.lease.duration_sec');
+    l_lease_max := dotq.fn_config_integer('queue.lease.max_sec');
 
     return query
     with chosen as materialized (
@@ -60,8 +66,8 @@ begin
             picked_at = l_now,
             lease_owner = p_worker_id,
             lease_token = nextval('dotq.lease_token_seq'),
-            lease_seconds = coalesce(p_lease_seconds, k.lease_seconds, l_lease_default),
-            lease_until = l_now + make_interval(secs => coalesce(p_lease_seconds, k.lease_seconds, l_lease_default)),
+            lease_seconds = least(coalesce(p_lease_seconds, k.lease_seconds, l_lease_default), l_lease_max),
+            lease_until = l_now + make_interval(secs => least(coalesce(p_lease_seconds, k.lease_seconds, l_lease_default), l_lease_max)),
             updated_at = l_now
         from chosen, dotq.job_kind as k
         where q.job_id = chosen.job_id
@@ -79,7 +85,7 @@ $fn$;
 
 comment on function dotq.fn_job_claim_many is
 'Lease up to limit jobs that are due, most urgent first; never more, and none while a gate is closed. Expired leases are
-taken back first. Jobs with an affinity key go only to callers that name it. Each row carries its lease handle.
+of those kinds are taken back first. Commit a claim at once: until then nobody else sees the lease. Jobs with an affinity key go only to callers that name it. Each row carries its lease handle.
 Raises 22023 (bad argument).';
 revoke all on function dotq.fn_job_claim_many from public;
 grant execute on function dotq.fn_job_claim_many to dotq_worker, dotq_operator;

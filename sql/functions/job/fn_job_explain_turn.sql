@@ -1,4 +1,4 @@
--- The count of jobs ahead stops at a thousand: the answer must not take longer the longer the queue is.
+-- The count of jobs ahead stops at a thousand: nobody needs to know more, and everybody wants the answer soon.
 create or replace function dotq.fn_job_explain_turn(p_job dotq.job_queue)
 returns table (rank integer, blocker text, detail text, remedy text)
 language sql

@@ -2,6 +2,8 @@ create or replace function dotq.fn_job_find(p_job_id uuid)
 returns dotq.job_queue
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $fn$
 declare
     l_job dotq.job_queue;

@@ -4,6 +4,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $fn$
 declare
     l_job jsonb;

@@ -10,6 +10,8 @@ returns jsonb
 language plpgsql
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $fn$
 declare
     l_lease record;

@@ -3,6 +3,8 @@ create or replace function dotq.fn_job_requeue(p_job dotq.job_queue, p_state tex
 returns timestamptz
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $fn$
 declare
     l_now timestamptz;

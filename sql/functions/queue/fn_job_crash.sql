@@ -12,12 +12,12 @@ begin
     select * into l_kind from dotq.job_kind where job_kind = p_job.job_kind;
     p_job.crash_count := p_job.crash_count + 1;
 
-    if p_job.cancel_requested_at is not null then
-        perform dotq.fn_job_drop(p_job, concat_ws('; ', p_job.last_error, l_error));
-        return 'cancelled';
-    elsif l_kind.on_crash = 'hold' then
+    if l_kind.on_crash = 'hold' then
         perform dotq.fn_job_bury(p_job, 'failed', 'unknown_outcome', 'unknown outcome: ' || l_error, 'reaper');
         return 'failed';
+    elsif p_job.cancel_requested_at is not null then
+        perform dotq.fn_job_drop(p_job, concat_ws('; ', p_job.last_error, l_error));
+        return 'cancelled';
     elsif l_kind.on_crash = 'dead_letter' or p_job.attempts >= p_job.max_attempts or p_job.crash_count >= l_kind.crash_limit then
         perform dotq.fn_job_bury(p_job, 'dead_letter', 'crashed', l_error, 'reaper');
         return 'dead_letter';

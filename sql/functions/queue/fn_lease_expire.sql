@@ -1,6 +1,6 @@
 -- Rows that somebody else is just finishing are skipped, not waited for: at the moment of expiry an ack and the reaper race
 -- for the row lock, and the row as it is after the lock decides. The attempt was counted by the claim, so none is added.
-create or replace function dotq.fn_lease_expire(p_limit integer)
+create or replace function dotq.fn_lease_expire(p_limit integer, p_kinds text[] default null)
 returns table (requeued integer, dead_lettered integer, held integer, cancelled integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -19,6 +19,7 @@ begin
         from dotq.job_queue as q
         where q.state in ('leased', 'in_progress')
           and q.lease_until <= l_now
+          and (p_kinds is null or q.job_kind = any (p_kinds))
         order by q.lease_until
         limit p_limit
         for update skip locked
@@ -34,5 +35,5 @@ begin
 end
 $fn$;
 
-comment on function dotq.fn_lease_expire is 'Take back up to limit leases that ran out, each as the policy of its kind says; returns how many ended how.';
+comment on function dotq.fn_lease_expire is 'Take back up to limit leases that ran out, of the given kinds or of all, each as the policy of its kind says; returns how many ended how.';
 revoke all on function dotq.fn_lease_expire from public;

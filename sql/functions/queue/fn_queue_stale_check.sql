@@ -21,7 +21,7 @@ begin
                 'seconds_since_tick', round(seconds_since_tick), 'current_job_id', current_job_id
             )
             order by last_tick_at
-        ) filter (where seconds_since_tick > coalesce(p_threshold_seconds, stale_threshold_seconds)), '[]')
+        ) filter (where seconds_since_tick >= coalesce(p_threshold_seconds, stale_threshold_seconds)), '[]')
     into l_threshold, l_executors
     from dotq.v_queue_health;
 
@@ -32,7 +32,7 @@ end
 $fn$;
 
 comment on function dotq.fn_queue_stale_check is
-'Executors that have not ticked for longer than the threshold: {ok, threshold_seconds, stale_count, stale}. Reads only.
+'Executors that have not ticked for as long as the threshold or longer: {ok, threshold_seconds, stale_count, stale}. Reads only.
 Raises 22023 (threshold out of range).';
 revoke all on function dotq.fn_queue_stale_check from public;
 grant execute on function dotq.fn_queue_stale_check to dotq_worker, dotq_operator, dotq_reader;

@@ -14,10 +14,10 @@ declare
 begin
     perform dotq.fn_text_assert('duty', p_duty, 200);
     perform dotq.fn_worker_id_assert(p_worker_id);
-    perform dotq.fn_lease_seconds_assert(p_lease_seconds);
 
-    if p_lease_seconds is null then
-        raise exception 'lease_seconds: is required' using errcode = '22023';
+    if p_lease_seconds is null or p_lease_seconds not between 1 and 86400 then
+        raise exception 'lease_seconds: % is out of range', coalesce(p_lease_seconds::text, 'null')
+            using errcode = '22023', hint = 'Allowed: 1 to 86400.';
     end if;
 
     insert into dotq.queue_leader (duty, worker_id, term, acquired_at, leader_until)
