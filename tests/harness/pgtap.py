@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import psycopg
@@ -66,23 +66,26 @@ def find() -> Path:
         found = _newest(Path("/").glob(pattern.lstrip("/") + "/pgtap--*.sql"))
         if found is not None:
             return found
-    try:
-        return _from_npm()
-    except FetchError as npm_error:
+    tried = []
+    for name, way in _WAYS.items():
         try:
-            found = _newest(debian_package(_DEBIAN).glob("usr/share/postgresql/*/extension/pgtap--*.sql"))
-        except FetchError as apt_error:
-            raise PgTapMissing(
-                f"pgTAP cannot be fetched (npm: {npm_error}; apt: {apt_error}): install it, "
-                "or set PGTAP_SQL to its pgtap--<version>.sql"
-            ) from apt_error
-        if found is None:
-            raise PgTapMissing("the Debian package of pgTAP has no install script") from npm_error
-        return found
+            return way()
+        except FetchError as error:
+            tried.append(f"{name}: {error}")
+    raise PgTapMissing(
+        f"pgTAP cannot be fetched ({'; '.join(tried)}): install it, or set PGTAP_SQL to its pgtap--<version>.sql"
+    )
 
 
-def _from_npm() -> Path:
-    package = npm_package(_PACKAGE)
+def _from_apt() -> Path:
+    found = _newest(debian_package("pgtap", _DEBIAN).glob("usr/share/postgresql/*/extension/pgtap--*.sql"))
+    if found is None:
+        raise FetchError("the package has no install script")
+    return found
+
+
+def _from_npm(*, bring_npm: bool = False) -> Path:
+    package = npm_package(_PACKAGE, bring_npm=bring_npm)
     script = package / "pgtap.sql"
     if not script.exists():
         with tarfile.open(package / "dist" / "pgtap.tar.gz") as tar:
@@ -101,3 +104,11 @@ def _newest(paths: Iterable[Path]) -> Path | None:
         if match:
             scripts.append(([int(part) for part in match.group(1).split(".")], path))
     return max(scripts)[1] if scripts else None
+
+
+# The lightest first: with an npm at hand, with apt, with an npm that pip brings.
+_WAYS: dict[str, Callable[[], Path]] = {
+    "npm": _from_npm,
+    "apt": _from_apt,
+    "pip": lambda: _from_npm(bring_npm=True),
+}

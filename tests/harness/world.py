@@ -1,4 +1,4 @@
-"""A valid call for every public function, made from the catalogue, and a queue with some of everything in it."""
+"""A valid call for every public function, by the catalogue, and a queue with some of everything in it."""
 
 from __future__ import annotations
 

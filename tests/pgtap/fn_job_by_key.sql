@@ -1,5 +1,5 @@
 begin;
-select plan(9);
+select plan(10);
 
 select dotq.fn_config_set('queue.job_substrate.enabled', 'true', 'test');
 select dotq.fn_kind_set('kept', '{"dedupe": "retained"}', 'test');
@@ -30,6 +30,7 @@ select results_eq(
     $$select job_id, state from dotq.fn_job_by_key('kept', 'k')$$, $$select kept, 'succeeded' from made$$,
     'unless the kind retains its keys'
 );
+select is_empty($$select * from dotq.fn_job_by_key('kept', 'another')$$, 'a retained key is that one key');
 select is(
     (select array_agg(grantee::regrole::text) from pg_proc, aclexplode(proacl) where oid = 'dotq.fn_job_by_key'::regproc),
     array['dotq_owner'],

@@ -18,12 +18,12 @@ import psycopg
 import pytest
 
 from dotq._server import DevServer, ServerError, find_installation, running_dev_dsn
-from dotq._server._process import identity, spawn
+from dotq._server._process import identity, make_directory, reachable_installation, spawn
 from harness.databases import wait_for
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A data directory that `up` has made, to be copied: faster than making one for every test."""
     server = DevServer(tmp_path_factory.mktemp("prepared"))
     data = server.up().data
@@ -31,7 +31,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert data is not None
     with (Path(data) / "postgresql.conf").open("a") as file:
         file.write("\nfsync = off\n")
-    return Path(data)
+    yield Path(data)
+    server.reset()
 
 
 @pytest.fixture
@@ -46,7 +47,9 @@ def fresh_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 @pytest.fixture
 def home(fresh_home: Path, prepared: Path) -> Path:
     """A DOTQ_HOME in which the data directory is already there."""
-    shutil.copytree(prepared, fresh_home / "dev" / "clusters" / prepared.name)
+    clusters = DevServer().base / "clusters"
+    make_directory(clusters, identity())
+    shutil.copytree(prepared, clusters / prepared.name)
     return fresh_home
 
 
@@ -127,7 +130,7 @@ def test_racing_ups_share_one_server(fresh_home: Path) -> None:
     answers = [racer.communicate(timeout=120) for racer in racers]
     assert [racer.returncode for racer in racers] == [0] * 4, answers
     assert len({json.loads(out)["pid"] for out, _ in answers}) == 1
-    assert len(list((fresh_home / "dev" / "clusters").iterdir())) == 1
+    assert len(list((DevServer().base / "clusters").iterdir())) == 1
 
 
 def test_up_after_the_postmaster_was_killed(home: Path) -> None:
@@ -198,7 +201,7 @@ def test_server_started_by_hand_is_not_stopped(home: Path) -> None:
     DevServer().up()
     data, sockets = Path(status()["data"]), status()["socket_dir"]
     DevServer().down()
-    program = find_installation().bin("postgres")
+    program = reachable_installation(find_installation(), identity()).bin("postgres")
     foreign = spawn([program, "-D", data, "-k", sockets, "-c", "listen_addresses="], identity())
     try:
         wait_for(lambda: running_dev_dsn() and "ready" in (data / "postmaster.pid").read_text(), "the server")
@@ -216,7 +219,7 @@ def test_server_started_by_hand_is_not_stopped(home: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_launcher_killed_during_initdb(fresh_home: Path, number: signal.Signals) -> None:
     launcher = start_dotq("dev", "up")
-    clusters = fresh_home / "dev" / "clusters"
+    clusters = DevServer().base / "clusters"
     wait_for(
         lambda: list(clusters.glob("pg*.init-*/base")),
         "initdb",
@@ -323,7 +326,7 @@ def test_port_in_use_is_one_clear_error(home: Path, unused_port: int) -> None:
     assert not status()["running"]
 
 
-def test_wrong_binaries_are_one_clear_error(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_binaries_are_one_clear_error(fresh_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOTQ_PG_BIN", str(tmp_path))
     failed = dotq("dev", "up")
     assert failed.returncode == 5

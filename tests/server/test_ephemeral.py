@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,12 +37,13 @@ class Asker:
 
 
 @pytest.fixture
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A temp directory of this test's own, which servers started from it also use."""
-    folder = tmp_path / "t"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    return folder
+def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A temp directory of this test's own that every user can pass through, for the servers started in it."""
+    with tempfile.TemporaryDirectory(prefix="dotq-scratch-", dir="/tmp") as name:
+        Path(name).chmod(0o711)
+        monkeypatch.setenv("TMPDIR", name)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield Path(name)
 
 
 @pytest.fixture

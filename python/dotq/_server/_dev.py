@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from dotq._server._process import (
     process_start,
     reachable_installation,
     shared_home,
+    wait_until,
 )
 
 DATABASE = "dotq"
@@ -90,6 +91,12 @@ class DevServer:
             log=str(cluster.log),
         )
 
+    @property
+    def base(self) -> Path:
+        """Where the data directories are: beside our own files, unless the server cannot get there."""
+        who = identity()
+        return self.root if who.kind != "nobody" else shared_home(who, self.root)
+
     def installation(self) -> Installation:
         """The binaries that belong to the dev server."""
         state = self._load()
@@ -101,9 +108,10 @@ class DevServer:
             before = self._load()
             if before is not None and self._cluster(before).postmaster() is not None:
                 self._refuse_other(before, pg, port)
-                self._cluster(before).start()
-                return self.status()
-            self._start(before, pg, port)
+                # A server that was killed a moment ago is still in the process table; only an answer counts.
+                wait_until(lambda: self._answers(before) or self._cluster(before).postmaster() is None, 60.0)
+            if before is None or self._cluster(before).postmaster() is None:
+                self._start(before, pg, port)
             return self.status()
 
     def down(self) -> bool:
@@ -122,6 +130,9 @@ class DevServer:
                 shutil.rmtree(state.socket_dir, ignore_errors=True)
                 if Path(state.data).exists():
                     raise ServerError(f"cannot delete {state.data}")
+                for folder in (Path(state.data).parent, self.base):
+                    with suppress(OSError):
+                        folder.rmdir()  # only when nothing else is in it
             self._state_file.unlink(missing_ok=True)
             return existed
 
@@ -129,7 +140,7 @@ class DevServer:
         who = identity()
         major = pg or (before.major if before and not os.environ.get("DOTQ_PG_BIN") else None)
         installation = reachable_installation(find_installation(major), who)
-        base = self.root if who.kind != "nobody" else shared_home(who, self.root)
+        base = self.base
         make_directory(base, who)
         number = port or DEFAULT_PORT
         state = _State(
@@ -157,6 +168,13 @@ class DevServer:
             raise
         state.pid, state.started = started.pid, process_start(started.pid)
         self._save(state)
+
+    def _answers(self, state: _State) -> bool:
+        try:
+            psycopg.connect(socket_url(Path(state.socket_dir), state.port, "postgres"), connect_timeout=5).close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def _prepare(self, state: _State) -> None:
         """Make the database; give the superuser a password when the server also listens on TCP."""
