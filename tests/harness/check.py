@@ -33,8 +33,8 @@ _SQUAWK_EXCLUDED = (
 _PGSPOT_IGNORED = ("PS001", "PS002", "PS009", "PS012", "PS016", "PS017")
 # Its parser does not know the fields of a record; PostgreSQL does.
 _PGSPOT_LIMIT = "is not a known variable"
-# Findings of plpgsql_check that fail the check; the other ones are shown for judgement.
-_FATAL_LEVELS = ("error", "security")
+# Findings of plpgsql_check that fail the check; the other ones are about style and speed.
+_FATAL_LEVELS = ("error", "warning", "security")
 
 Outcome = tuple[bool, str]
 

@@ -19,7 +19,7 @@ begin
         return false;
     end if;
 
-    select fallback into l_fallback from dotq.fn_config_spec() where key = p_key and value_type = 'boolean';
+    select fallback::boolean into l_fallback from dotq.fn_config_spec() where key = p_key and value_type = 'boolean';
 
     if not found then
         raise exception 'key: % is not a gate or switch', coalesce(quote_literal(dotq.fn_text_line(p_key)), 'null')

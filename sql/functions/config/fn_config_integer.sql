@@ -15,7 +15,7 @@ begin
         return btrim(l_value)::integer;
     end if;
 
-    select fallback into l_fallback from dotq.fn_config_spec() where key = p_key and value_type = 'integer';
+    select fallback::integer into l_fallback from dotq.fn_config_spec() where key = p_key and value_type = 'integer';
 
     if not found then
         raise exception 'key: % is not a number among the settings', coalesce(quote_literal(dotq.fn_text_line(p_key)), 'null')

@@ -14,7 +14,7 @@ declare
     l_letter dotq.job_dead_letter;
     l_answer jsonb;
     l_key text;
-    l_keys text[] := '{}';
+    l_keys text[] := array[]::text[];
 begin
     perform dotq.fn_text_assert('actor', p_actor, 200);
     perform dotq.fn_limit_assert(p_limit, 10000);
