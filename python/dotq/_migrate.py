@@ -65,6 +65,12 @@ begin
         raise exception 'dotq needs PostgreSQL 15 or later; this is %', current_setting('server_version')
         using errcode = 'JQ014';
     end if;
+    if getdatabaseencoding() <> 'UTF8' then
+        raise exception 'dotq needs a database with encoding UTF8, since payloads are Unicode; % has %',
+            current_database(), getdatabaseencoding()
+        using errcode = 'JQ014',
+            hint = 'Use another database: create database NAME encoding ''UTF8'' template template0;';
+    end if;
     perform
         set_config('dotq_plan.xact', pg_current_xact_id()::text, true),
         set_config('client_encoding', 'UTF8', true);
@@ -146,7 +152,7 @@ class SchemaStatus:
     installed_release: str | None
     migrations: tuple[MigrationState, ...]
     functions_and_views_current: bool
-    drifted: tuple[str, ...]
+    drifted: tuple[str, ...]  # also another owner's functions under the names of ours
 
     @property
     def state(self) -> str:
@@ -202,7 +208,8 @@ def plan(
         Chunk("(settings)", _settings(settings)),
         _bootstrap(files.bootstrap, schema),
         *(_migration(file, schema) for file in files.migrations),
-        *(_wrapped(file, schema) for file in (*files.functions, *files.views, files.release)),
+        *(_function(file, schema) for file in files.functions),
+        *(_wrapped(file, schema) for file in (*files.views, files.release)),
     ]
 
 
@@ -312,7 +319,9 @@ def _status(cursor: psycopg.Cursor[dict[str, Any]], schema: str, files: SqlFiles
     installed = cursor.fetchone() is not None
     ledger: dict[int, dict[str, Any]] = {}
     release: dict[str, Any] | None = None
+    foreign: list[str] = []
     if installed:
+        foreign = _foreign_functions(cursor, schema, files)
         rows = cursor.execute(under_schema("select * from dotq.schema_migration", schema).encode()).fetchall()
         ledger = {row["version"]: row for row in rows}
         release = cursor.execute(
@@ -339,8 +348,26 @@ def _status(cursor: psycopg.Cursor[dict[str, Any]], schema: str, files: SqlFiles
         installed_release=release["version"] if release else None,
         migrations=tuple(_states(files.migrations, ledger)),
         functions_and_views_current=release is not None and release["checksum"] == files.checksum,
-        drifted=tuple(release["drifted"]) if release else (),
+        drifted=(*(release["drifted"] if release else ()), *foreign),
     )
+
+
+def _foreign_functions(cursor: psycopg.Cursor[dict[str, Any]], schema: str, files: SqlFiles) -> list[str]:
+    # A call finds the function whose parameters fit best, whoever owns it.
+    cursor.execute(
+        """
+        select format(
+            'foreign function %%s(%%s) of %%s', p.proname, pg_get_function_identity_arguments(p.oid), r.rolname
+        ) as name
+        from pg_proc as p
+        join pg_namespace as n on n.oid = p.pronamespace
+        join pg_roles as r on r.oid = p.proowner
+        where n.nspname = %s and p.proname = any(%s) and r.rolname <> 'dotq_owner'
+        order by name
+        """,
+        (schema, [*(file.stem for file in files.functions), "fn_schema_fingerprint"]),
+    )
+    return [row["name"] for row in cursor.fetchall()]
 
 
 def _states(files: tuple[SqlFile, ...], ledger: dict[int, dict[str, Any]]) -> list[MigrationState]:
@@ -440,6 +467,28 @@ def _assemble(name: str, text: str, head: str, tail: str) -> Chunk:
 
 def _wrapped(file: SqlFile, schema: str) -> Chunk:
     return _assemble(file.path, under_schema(file.text, schema), f"begin\n{_GUARD}    ", "")
+
+
+def _function(file: SqlFile, schema: str) -> Chunk:
+    # create or replace is the usual way, as it keeps the oid and the rights that others were given. It cannot change a
+    # result or the names of parameters (42P13), and with other parameters makes an overload, at which the file's
+    # comment on function stops (42725): the old function then makes way, and the file is applied again.
+    head = f"begin\n{_GUARD}    for l_round in 1 .. 2 loop\n        begin\n            "
+    tail = f"""\
+            exit;
+        exception
+            when sqlstate '42P13' or sqlstate '42725' then
+                if l_round = 2 then
+                    raise;
+                end if;
+                perform
+                    set_config('dotq_plan.function', {_literal(file.stem)}, true),
+                    set_config('dotq_plan.reason', sqlerrm, true);
+                execute current_setting('dotq_plan.make_way');
+        end;
+    end loop;
+"""
+    return _assemble(file.path, under_schema(file.text, schema), head, tail)
 
 
 def _bootstrap(file: SqlFile, schema: str) -> Chunk:

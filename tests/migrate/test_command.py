@@ -53,6 +53,17 @@ def test_a_change_by_hand_leaves_with_6_and_is_named(empty_db: Database) -> None
     assert "changed by hand: table job_queue" in shown.output
 
 
+def test_a_function_of_somebody_else_leaves_with_6_and_is_named(empty_db: Database) -> None:
+    dotq(empty_db, "migrate")
+    empty_db.connect().execute("create function dotq.fn_job_get(text) returns text return $1")
+    shown = dotq(empty_db, "migrate", "--status")
+    assert shown.exit_code == 6
+    assert "changed by hand: foreign function fn_job_get(text) of " in shown.output
+    refused = dotq(empty_db, "migrate")
+    assert refused.exit_code == 5
+    assert "hint: Run: drop routine dotq.fn_job_get(text);" in refused.stderr
+
+
 def test_an_edited_migration_leaves_with_6(empty_db: Database) -> None:
     dotq(empty_db, "migrate")
     empty_db.connect().execute("update dotq.schema_migration set checksum = 'other' where version = 1")

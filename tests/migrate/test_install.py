@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
 
-from dotq._migrate import MigrationError, migrate, plan, render
+from dotq._migrate import MigrationError, migrate, plan, render, status
 from dotq._sqlfiles import SchemaNameError, quote_name
 from harness.backends import Backend
 from harness.databases import Database
@@ -220,12 +221,9 @@ def test_everything_belongs_to_the_owner_and_nothing_to_everybody(empty_db: Data
 def test_rights_that_everybody_was_given_on_our_schema_are_taken_back(empty_db: Database, tree: Tree) -> None:
     connection = empty_db.connect()
     migrate(connection, root=tree.root)
-    connection.execute("grant usage, create on schema dotq to public")
+    connection.execute("grant usage on schema dotq to public")
     migrate(connection, root=tree.root)
-    left = connection.execute(
-        "select has_schema_privilege('public', 'dotq', 'USAGE'), has_schema_privilege('public', 'dotq', 'CREATE')"
-    )
-    assert left.fetchone() == (False, False)
+    assert connection.execute("select has_schema_privilege('public', 'dotq', 'USAGE')").fetchone() == (False,)
 
 
 def test_a_function_that_forgets_to_revoke_is_still_closed_to_everybody(empty_db: Database, tree: Tree) -> None:
@@ -235,13 +233,136 @@ def test_a_function_that_forgets_to_revoke_is_still_closed_to_everybody(empty_db
     assert open_to_all.fetchone() == (False,)
 
 
-def test_a_schema_where_everybody_may_create_is_refused_with_the_cure(empty_db: Database) -> None:
+@pytest.mark.parametrize("schema", ["public", "dotq", "My Schema"])
+@pytest.mark.parametrize("option", ["", " with grant option"])
+def test_a_schema_where_others_may_create_is_refused_with_the_cure(
+    empty_db: Database, tree: Tree, schema: str, option: str
+) -> None:
     connection = empty_db.connect()
-    connection.execute("grant create on schema public to public")
-    with refused("JQ014", "everybody may create objects in schema public") as hint:
+    migrate(connection, schema=schema, root=tree.root)
+    before = catalogue(connection, schema)
+    home = sql.Identifier(schema)
+    with a_role(connection) as stranger:
+        name = sql.Identifier(stranger)
+        connection.execute(sql.SQL("grant create on schema {} to {}").format(home, name) + sql.SQL(option))
+        with refused("JQ014", f"{stranger} may create objects in schema {schema}, so dotq cannot be kept") as hint:
+            migrate(connection, schema=schema, root=tree.root)
+        if option:
+            handed_on = sql.SQL("set role {}; grant create on schema {} to dotq_reader; reset role")
+            connection.execute(handed_on.format(name, home))
+        else:
+            connection.execute(sql.SQL("grant create on schema {} to public").format(home))
+        names = f"dotq_reader, {stranger}" if option else f"{stranger}, everybody"
+        with refused("JQ014", f"{names} may create objects in schema {schema}") as hint:
+            migrate(connection, schema=schema, root=tree.root)
+        connection.execute(hint[0].removeprefix("Run: ").encode())
+        assert migrate(connection, schema=schema, root=tree.root).applied == ()
+    assert catalogue(connection, schema) == before
+
+
+def test_a_right_to_create_that_every_new_schema_gets_is_refused_with_the_cure(empty_db: Database, tree: Tree) -> None:
+    connection = empty_db.connect()
+    migrate(connection, schema="first", root=tree.root)
+    with a_role(connection) as stranger:
+        connection.execute(
+            sql.SQL("alter default privileges for role dotq_owner grant create on schemas to {}").format(
+                sql.Identifier(stranger)
+            )
+        )
+        with refused("JQ014", f"{stranger} may create objects in schema dotq") as hint:
+            migrate(connection, root=tree.root)
+        connection.execute(hint[0].removeprefix("Run: ").encode())
+        assert migrate(connection, root=tree.root).applied
+
+
+def test_those_who_could_do_anything_anyway_may_create(empty_db: Database, tree: Tree) -> None:
+    connection = empty_db.connect()
+    with a_role(connection, "superuser") as chief, a_role(connection) as landlord:
+        connection.execute(
+            sql.SQL("alter database {} owner to {}; grant create on schema public to {}, {}").format(
+                sql.Identifier(empty_db.name), *map(sql.Identifier, (landlord, landlord, chief))
+            )
+        )
+        assert migrate(connection, schema="public", root=tree.root).applied
+        assert migrate(connection, schema="public", root=tree.root).applied == ()
+        connection.execute(
+            sql.SQL("alter database {} owner to current_user; revoke create on schema public from {}, {}").format(
+                sql.Identifier(empty_db.name), sql.Identifier(landlord), sql.Identifier(chief)
+            )
+        )
+
+
+@pytest.mark.parametrize("kind", ["function", "procedure"])
+@pytest.mark.parametrize("installed", [False, True])
+def test_a_function_of_somebody_else_under_one_of_our_names_is_refused_and_reported(
+    empty_db: Database, tree: Tree, kind: str, installed: bool
+) -> None:
+    connection = empty_db.connect()
+    if installed:
+        migrate(connection, schema="public", root=tree.root)
+    returns = "returns integer " if kind == "function" else ""
+    with a_role(connection) as stranger:
+        connection.execute(
+            f"create {kind} public.fn_book_count(a integer) {returns}language sql as 'select 1'".encode()
+        )
+        name = sql.Identifier(stranger)
+        owner = sql.SQL("alter {} public.fn_book_count(integer) owner to {}").format(sql.SQL(kind), name)
+        connection.execute(owner)
+        if installed:
+            now = status(connection, "public", root=tree.root)
+            arguments = "a integer" if kind == "function" else "IN a integer"
+            assert now.state == "drifted"
+            assert now.drifted == (f"foreign function fn_book_count({arguments}) of {stranger}",)
+        words = f"function public.fn_book_count(integer) belongs to {stranger}, and dotq could call it"
+        with refused("JQ014", words) as hint:
+            migrate(connection, schema="public", root=tree.root)
+        connection.execute(hint[0].removeprefix("Run: ").encode())
+        assert bool(migrate(connection, schema="public", root=tree.root).applied) is not installed
+        assert status(connection, "public", root=tree.root).state == "current"
+
+
+def test_an_overload_cannot_be_planted_where_the_owner_calls(empty_db: Database) -> None:
+    connection = empty_db.connect()
+    migrate(connection, schema="public")
+    with a_role(connection) as stranger:
+        connection.execute(
+            sql.SQL("grant create on schema public to {0}; set role {0}").format(sql.Identifier(stranger))
+        )
+        connection.execute(
+            "create function public.fn_job_by_key(public.kind_name, text) returns integer language sql as 'select 1'"
+        )
+        connection.execute("reset role")
+        assert status(connection, "public").drifted == (
+            f"foreign function fn_job_by_key(public.kind_name, text) of {stranger}",
+        )
+        for words in ("may create objects in schema public", "fn_job_by_key(public.kind_name,text) belongs to"):
+            with refused("JQ014", words) as hint:
+                migrate(connection, schema="public")
+            connection.execute(hint[0].removeprefix("Run: ").encode())
         migrate(connection, schema="public")
-    connection.execute(hint[0].removeprefix("Run: ").encode())
-    assert migrate(connection, schema="public").applied
+        assert status(connection, "public").state == "current"
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_without_unicode_is_refused(server: Backend, empty_db: Database, encoding: str) -> None:
+    admin = empty_db.connect()
+    name = f"{empty_db.name}_{encoding.lower()}"
+    admin.execute(
+        sql.SQL("create database {} encoding {} template template0 lc_collate 'C' lc_ctype 'C'").format(
+            sql.Identifier(name), encoding
+        )
+    )
+    words = f"dotq needs a database with encoding UTF8, since payloads are Unicode; {name} has {encoding}"
+    try:
+        with psycopg.connect(server.dsn(name), autocommit=True) as connection:
+            with refused("JQ014", words) as hint:
+                migrate(connection)
+            assert "encoding 'UTF8' template template0" in hint[0]
+        done = psql(server, server.dsn(name), render(), *ONE_TRANSACTION)
+        assert done.returncode == 3
+        assert words in done.stderr
+    finally:
+        admin.execute(sql.SQL("drop database {}").format(sql.Identifier(name)))
 
 
 def test_a_schema_of_somebody_else_is_refused_with_the_cure(empty_db: Database) -> None:
@@ -279,13 +400,13 @@ def refused(sqlstate: str, words: str) -> Iterator[list[str]]:
 
 
 @contextmanager
-def a_role(connection: psycopg.Connection) -> Iterator[str]:
+def a_role(connection: psycopg.Connection, attributes: str = "nosuperuser") -> Iterator[str]:
     """A role for as long as the block runs."""
-    row = connection.execute("select 'dotq_stranger_' || pg_backend_pid()").fetchone()
-    assert row
-    name = sql.Identifier(row[0])
-    connection.execute(sql.SQL("create role {}").format(name))
+    role = f"dotq_stranger_{uuid4().hex[:12]}"
+    name = sql.Identifier(role)
+    connection.execute(sql.SQL("create role {} ").format(name) + sql.SQL(attributes))
     try:
-        yield row[0]
+        yield role
     finally:
+        connection.execute("reset role")
         connection.execute(sql.SQL("drop owned by {}; drop role {}").format(name, name))

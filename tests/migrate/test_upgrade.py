@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from dotq._migrate import MigrationError, migrate, render, status
-from dotq._sqlfiles import SqlFilesError, load
+from dotq._sqlfiles import SqlFilesError, load, sql_root
+from harness.backends import Backend
 from harness.databases import Database, wait_blocked
-from migrate.support import Tree, catalogue
+from migrate.support import Tree, catalogue, psql
 
 
 def next_release(tree: Tree) -> None:
@@ -50,6 +54,130 @@ def test_upgrade_and_fresh_install_end_the_same(empty_db: Database, library: Tre
     assert upgraded.keys() == fresh.keys()
     assert "function fn_book_oldest()" not in upgraded
     assert status(connection, root=library.root).state == "current"
+
+
+def earlier_release(root: Path) -> Path:
+    """This release as an earlier one might have been: a result column and a parameter fewer, one named otherwise."""
+    shutil.copytree(sql_root(), root)
+
+    def edit(path: str, *changes: tuple[str, str]) -> None:
+        text = (root / path).read_text(encoding="utf-8")
+        for pattern, new in changes:
+            text, count = re.subn(pattern, new, text)
+            assert count == 1, f"{path} no longer has {pattern}"
+        (root / path).write_text(text, encoding="utf-8")
+
+    edit(
+        "functions/job/fn_job_claim_many.sql",
+        (r",\s*last_error text(?=\s*\)\s*language)", ""),
+        (r", t\.last_error\b", ""),
+    )
+    edit(
+        "functions/job/fn_job_insert.sql",
+        (r",\s*p_replay_of\s+uuid default null", ""),
+        (r"\bp_replay_of,", "null,"),
+    )
+    edit("functions/job/fn_job_get.sql", (r"(?<=fn_job_get\()\s*p_job_id\b", "p_id"))
+    return root
+
+
+@pytest.mark.parametrize("route", ["driver", "psql"])
+def test_changed_signatures_end_as_in_a_fresh_install(
+    server: Backend, empty_db: Database, tmp_path: Path, route: str
+) -> None:
+    def install(schema: str = "dotq", root: Path | None = None) -> None:
+        if route == "driver":
+            migrate(connection, schema=schema, root=root)
+        else:
+            done = psql(server, empty_db.dsn, render(schema, root=root), "-v", "ON_ERROR_STOP=1", "-1")
+            assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+
+    def oids() -> dict[str, int]:
+        found = connection.execute("select proname, oid from pg_proc where pronamespace = 'dotq'::regnamespace")
+        return dict(found.fetchall())
+
+    connection = empty_db.connect()
+    install(root=earlier_release(tmp_path / "earlier"))
+    old, old_oids = catalogue(connection), oids()
+    install()
+    upgraded, upgraded_oids = catalogue(connection), oids()
+    install("fresh")
+    fresh = catalogue(connection, "fresh")
+    assert {name: fact for name, fact in upgraded.items() if fresh.get(name) != fact} == {}
+    assert upgraded.keys() == fresh.keys()
+    assert status(connection).state == "current"
+    changed = {"fn_job_claim_many", "fn_job_insert", "fn_job_get"}
+    for function in changed:
+        was, now = ({n: f for n, f in facts.items() if f"function {function}(" in n} for facts in (old, upgraded))
+        assert len(was) == len(now) == 1, f"{function} has an overload"
+        assert was != now, f"{function} was the same in the earlier release"
+    assert {name for name, oid in upgraded_oids.items() if old_oids[name] != oid} == changed
+
+
+def test_an_overload_left_by_hand_makes_way(empty_db: Database, library: Tree) -> None:
+    connection = empty_db.connect()
+    migrate(connection, root=library.root)
+    before = catalogue(connection)
+    connection.execute("set role dotq_owner")
+    connection.execute("create function dotq.fn_book_count(integer) returns integer return $1")
+    connection.execute("reset role")
+    migrate(connection, root=library.root)
+    assert catalogue(connection) == before
+
+
+@pytest.mark.parametrize("route", ["driver", "psql"])
+def test_a_function_that_cannot_make_way_is_refused_with_what_holds_it(
+    server: Backend, empty_db: Database, library: Tree, route: str
+) -> None:
+    library.function("fn_book_stamp", "begin return new; end", language="plpgsql", returns="trigger")
+    connection = empty_db.connect()
+    migrate(connection, root=library.root)
+    connection.execute("create trigger tr_book before update on dotq.book execute function dotq.fn_book_stamp()")
+    before = catalogue(connection)
+    library.function("fn_book_stamp", "begin return 1; end", language="plpgsql", returns="integer")
+    words = (
+        "cannot change return type of existing function, and it cannot be dropped: "
+        "trigger tr_book on table dotq.book depends on function dotq.fn_book_stamp()"
+    )
+    if route == "driver":
+        with pytest.raises(MigrationError) as caught:
+            migrate(connection, root=library.root)
+        assert caught.value.message == f"functions/book/fn_book_stamp.sql: {words}"
+        assert caught.value.sqlstate == "JQ014"
+        assert "Drop what depends on the function" in (caught.value.hint or "")
+    else:
+        done = psql(server, empty_db.dsn, render(root=library.root), "-v", "ON_ERROR_STOP=1", "-1")
+        assert done.returncode == 3
+        assert words in done.stderr
+    assert catalogue(connection) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "sqlstate"),
+    [
+        ("create function dotq.fn_book_count() returns bigint as 'select 1'", "no language specified", "42P13"),
+        (
+            "create function dotq.fn_book_count(a text) returns bigint language sql as 'select 1';\n"
+            "create function dotq.fn_book_count(a integer) returns bigint language sql as 'select 1';\n"
+            "comment on function dotq.fn_book_count is 'Two.'",
+            "is not unique",
+            "42725",
+        ),
+    ],
+)
+@pytest.mark.parametrize("installed", [False, True])
+def test_a_file_that_is_wrong_in_itself_is_no_reason_to_drop(
+    empty_db: Database, library: Tree, *, installed: bool, text: str, words: str, sqlstate: str
+) -> None:
+    connection = empty_db.connect()
+    if installed:
+        migrate(connection, root=library.root)
+    before = catalogue(connection)
+    library.write("functions/book/fn_book_count.sql", text)
+    with pytest.raises(MigrationError, match=f"^functions/book/fn_book_count.sql: .*{words}") as caught:
+        migrate(connection, root=library.root)
+    assert caught.value.sqlstate == sqlstate
+    assert catalogue(connection) == before
 
 
 @pytest.mark.parametrize("dry_run", [False, True])

@@ -85,9 +85,7 @@ class Generator:
         draw = self.random
         makers: dict[str, Callable[[], Json]] = {
             "type": lambda: draw.choice([draw.choice(TYPES), draw.sample(TYPES, draw.randint(1, 4))]),
-            "properties": lambda: {
-                name: self._part(depth) for name in draw.sample(NAMES, draw.randint(0, 3))
-            },
+            "properties": lambda: {name: self._part(depth) for name in draw.sample(NAMES, draw.randint(0, 3))},
             "required": lambda: draw.sample(NAMES, draw.randint(0, 2)),
             "enum": lambda: [self.value(1) for _ in range(draw.randint(1, 5))],
             "const": lambda: self.value(1),
@@ -210,11 +208,7 @@ def test_patterns_are_postgresqls(database: Database, pattern: str, value: str, 
 
 def test_a_size_is_written_as_a_whole_number(database: Database) -> None:
     Draft202012Validator.check_schema({"minLength": 2.0})
-    row = (
-        database.connect()
-        .execute("""select dotq.fn_payload_schema_problem('{"minLength": 2.0}')""")
-        .fetchone()
-    )
+    row = database.connect().execute("""select dotq.fn_payload_schema_problem('{"minLength": 2.0}')""").fetchone()
     assert row == ("$.minLength: must be a whole number from 0",)
 
 
