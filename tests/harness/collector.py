@@ -14,7 +14,7 @@ from tap.line import Bail, Diagnostic, Plan, Result
 from tap.parser import Parser
 
 from harness.databases import Harness, HarnessError
-from harness.statements import Statement, split
+from harness.statements import Statement, read_script
 
 SEARCH_PATH = "dotq, tap, public"
 
@@ -45,7 +45,7 @@ class PgTapItem(pytest.Item):
     assertions = 0
 
     def runtest(self) -> None:
-        script = list(split(self.path.read_text(encoding="utf-8")))
+        script = read_script(self.path)
         database = type(self).harness(self.config).pgtap_database
         with psycopg.connect(database.dsn, autocommit=True) as conn:
             conn.execute(f"set search_path = {SEARCH_PATH}")

@@ -20,7 +20,7 @@ import psycopg
 from harness.backends import BackendError
 from harness.collector import SEARCH_PATH, run_script
 from harness.databases import Harness, HarnessError
-from harness.statements import code_tokens, split
+from harness.statements import code_tokens, read_script
 
 _ROOT = Path(__file__).resolve().parents[2]
 _BODY = re.compile(r"(\$fn\$)(.*?)(\$fn\$)", re.DOTALL)
@@ -132,7 +132,7 @@ def _noticed(conn: psycopg.Connection[Any], mutant: Mutant, test: Path) -> bool 
 
 def _passes(conn: psycopg.Connection[Any], test: Path) -> bool:
     try:
-        return not run_script(conn, list(split(test.read_text(encoding="utf-8"))), test).problems
+        return not run_script(conn, read_script(test), test).problems
     finally:
         conn.execute("rollback")
 

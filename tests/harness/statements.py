@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 _TOKEN = re.compile(
     r"""
@@ -22,6 +23,7 @@ _TOKEN = re.compile(
 
 _OPERATOR = re.compile(r"[-+*/<>=~!@#%^&|`?:]+")
 _NUMBER = re.compile(r"\d[\w.]*")
+_INCLUDE = re.compile(r"\\ir (\S+)\s*")
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,26 @@ class Statement:
 
     text: str
     line: int
+
+
+def read_script(path: Path) -> list[Statement]:
+    """The statements of a file, with what it includes by psql's \\ir in place; those keep their own line numbers."""
+    found: list[Statement] = []
+    rest: list[str] = []
+    text = path.read_text(encoding="utf-8")
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        include = _INCLUDE.fullmatch(line)
+        if include is None:
+            rest.append(line)
+            continue
+        found += _numbered(rest, number - len(rest))
+        found += read_script(path.parent / include[1])
+        rest = []
+    return found + _numbered(rest, text.count("\n") + 1 - len(rest))
+
+
+def _numbered(lines: list[str], first: int) -> list[Statement]:
+    return [Statement(statement.text, statement.line + first - 1) for statement in split("".join(lines))]
 
 
 def split(script: str) -> Iterator[Statement]:

@@ -1,14 +1,7 @@
 begin;
 select plan(18);
 
-create or replace function dotq.fn_clock_now()
-returns timestamptz
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $fn$
-select current_setting('test.clock')::timestamptz
-$fn$;
+\ir support/clock.psql
 set local test.clock = '2030-01-01 12:00:00+00';
 
 select dotq.fn_kind_set('mail', '{"default_priority": 77, "max_attempts": 9}', 'test');

@@ -4,73 +4,9 @@ select plan(7);
 set local timezone = 'UTC';
 set local test.clock = '2030-01-01 12:00:00+00';
 
-create or replace function dotq.fn_clock_now()
-returns timestamptz
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $fn$
-select current_setting('test.clock')::timestamptz
-$fn$;
+\ir support/clock.psql
 select dotq.fn_config_set('queue.job_substrate.enabled', 'true', 'test');
--- Jobs go by their idempotency key; was() is the row as remember() saw it.
-create temp table remembered (key text primary key, job jsonb);
-
-create function pg_temp.job(p_key text)
-returns jsonb
-language sql
-as $fn$
-select to_jsonb(q) from dotq.job_queue as q where q.idempotency_key = p_key
-$fn$;
-
-create function pg_temp.id(p_key text)
-returns uuid
-language sql
-as $fn$
-select q.job_id from dotq.job_queue as q where q.idempotency_key = p_key
-$fn$;
-
-create function pg_temp.lease(p_key text)
-returns text
-language sql
-as $fn$
-select q.lease_owner || '#' || q.lease_token from dotq.job_queue as q where q.idempotency_key = p_key
-$fn$;
-
-create function pg_temp.was(p_key text)
-returns jsonb
-language sql
-as $fn$
-select job from remembered where key = p_key
-$fn$;
-
-create function pg_temp.remember(p_key text)
-returns void
-language sql
-as $fn$
-insert into remembered values (p_key, pg_temp.job(p_key)) on conflict (key) do update set job = excluded.job
-$fn$;
-
-create function pg_temp.waiting(p_key text)
-returns void
-language plpgsql
-as $fn$
-begin
-    perform dotq.fn_job_enqueue(p_key, 'ann', p_key, jsonb_build_object('for', p_key));
-    perform pg_temp.remember(p_key);
-end
-$fn$;
-
-create function pg_temp.leased(p_key text)
-returns void
-language plpgsql
-as $fn$
-begin
-    perform pg_temp.waiting(p_key);
-    perform dotq.fn_job_claim('w1', 60, array[p_key]);
-    perform pg_temp.remember(p_key);
-end
-$fn$;
+\ir support/jobs.psql
 create function pg_temp.drop_job(p_key text, p_changes jsonb, p_error text)
 returns void
 language sql

@@ -4,14 +4,7 @@ select plan(25);
 set local timezone = 'UTC';
 set local test.clock = '2030-01-01 12:00:00+00';
 
-create or replace function dotq.fn_clock_now()
-returns timestamptz
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $fn$
-select current_setting('test.clock')::timestamptz
-$fn$;
+\ir support/clock.psql
 select dotq.fn_config_set('queue.job_substrate.enabled', 'true', 'test');
 create function pg_temp.keys(
     p_states text[] default null, p_kind text default null, p_key text default null, p_limit integer default 50, p_after uuid default null
