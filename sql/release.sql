@@ -1,5 +1,10 @@
--- What comes after the last view: leftovers of the previous release go, every body is checked, and the release is
--- written down. Applied on every install and upgrade, as dotq_owner.
+-- What comes after the last view: the migrations that were applied are written down, leftovers of the previous release
+-- go, every body is checked, and the release is written down. Applied on every install and upgrade, as dotq_owner.
+
+insert into dotq.schema_migration (version, name, checksum, duration_ms)
+select version, name, checksum, duration_ms
+from jsonb_to_recordset(current_setting('dotq_plan.applied')::jsonb)
+    as applied (version integer, name text, checksum text, duration_ms integer);
 
 -- Fresh install and upgrade end in the same catalogue: what the previous release made and this one lacks is dropped.
 do $release$

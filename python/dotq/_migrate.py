@@ -195,6 +195,7 @@ def plan(
     files = load(root)
     settings = {
         "schema": schema,
+        "applied": "[]",
         "release": release_version(),
         "checksum": files.checksum,
         "migrations": json.dumps([{"version": _number(file), "checksum": file.checksum} for file in files.migrations]),
@@ -514,10 +515,15 @@ def _migration(file: SqlFile, schema: str) -> Chunk:
         "        return;\n    end if;\n    "
     )
     tail = f"""\
-    insert into {ledger} (version, name, checksum, duration_ms)
-    values ({version}, {_literal(file.stem)}, {_literal(file.checksum)},
-        extract(epoch from clock_timestamp() - l_began) * 1000);
-"""  # noqa: S608 - a checked name, and names and sums of own files
+    perform set_config(
+        'dotq_plan.applied',
+        (current_setting('dotq_plan.applied')::jsonb || jsonb_build_object(
+            'version', {version}, 'name', {_literal(file.stem)}, 'checksum', {_literal(file.checksum)},
+            'duration_ms', round(extract(epoch from clock_timestamp() - l_began) * 1000)
+        ))::text,
+        true
+    );
+"""
     return _assemble(file.path, under_schema(file.text, schema), head, tail)
 
 

@@ -110,7 +110,7 @@ def test_no_permission(cli: Cli, db: Database) -> None:
     conn.execute(sql.SQL("create role {} login in role dotq_reader").format(sql.Identifier(role)))
     try:
         conn.execute(sql.SQL("alter role {} password 'x'").format(sql.Identifier(role)))
-        reader = Cli(make_conninfo(db.dsn, user=role, password="x"), str(cli.env["DOTQ_HOME"]))  # noqa: S106
+        reader = Cli(make_conninfo(db.dsn, user=role, password="x"), str(cli.env["DOTQ_HOME"]))
         reader.ok("health")
         assert "[42501]" in reader.refused(5, "enqueue", "report")
         assert "[42501]" in reader.refused(5, "gate", "close", "claim")

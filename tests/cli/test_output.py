@@ -30,7 +30,7 @@ def on_terminal(cli: Cli, *words: object, answer: str = "", columns: int = 80) -
     answered = not answer
     child, terminal = pty.fork()
     if child == 0:
-        os.execve(command[0], command, environment)  # noqa: S606
+        os.execve(command[0], command, environment)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     shown = b""
     deadline = time.monotonic() + 60

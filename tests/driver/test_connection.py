@@ -103,7 +103,7 @@ def test_a_newer_database_may_answer_more(db: Database) -> None:
     assert "later" in scalar(conn, "select dotq.fn_queue_reap()")
     assert client.queue_reap().reaped == 0
     view = scalar(conn, "select pg_get_viewdef('dotq.v_error_code'::regclass)").rstrip(";")
-    wider = "create or replace view dotq.v_error_code as select *, 1 as later from (%s) as v" % view  # noqa: S608, UP031
+    wider = "create or replace view dotq.v_error_code as select *, 1 as later from (%s) as v" % view
     conn.execute(wider.encode())
     assert scalar(conn, "select later from dotq.v_error_code limit 1") == 1
     assert len(client.error_codes()) == len(errors.BY_SQLSTATE)

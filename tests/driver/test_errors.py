@@ -165,12 +165,12 @@ async def test_required_arguments_are_sent_even_as_none(client: AsyncClient) -> 
 
 def test_errors_cross_processes_whole() -> None:
     error = errors.LeaseLost("gone", hint="drop it")
-    copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), copy.message, copy.sqlstate, copy.hint) == (
         errors.LeaseLost,
         "gone",
         "JQ003",
         "drop it",
     )
-    moved = pickle.loads(pickle.dumps(MigrationError("no", sqlstate="JQ012", file="a.sql", line=3)))  # noqa: S301
+    moved = pickle.loads(pickle.dumps(MigrationError("no", sqlstate="JQ012", file="a.sql", line=3)))
     assert (moved.sqlstate, moved.file, moved.line) == ("JQ012", "a.sql", 3)

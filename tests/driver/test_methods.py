@@ -126,7 +126,9 @@ async def test_failing_retries_and_then_ends(client: AsyncClient) -> None:
     assert retry.scheduled_at is not None
     assert retry.scheduled_at > await client.server_time()
     moved = await client.job_reschedule(job.job_id, ME, priority="critical")
-    assert (moved.state, moved.priority) == ("retry_waiting", 0)
+    assert (moved.state, moved.priority, moved.scheduled_at) == ("retry_waiting", 0, retry.scheduled_at)
+    moved = await client.job_reschedule(job.job_id, ME)
+    assert moved.scheduled_at < retry.scheduled_at
     (again,) = await client.job_claim_many(WORKER, 1)
     assert (again.attempts, again.last_error) == (2, "timeout")
     end = await client.job_fail_or_retry(again.job_id, again.lease, "broken", retryable=False)

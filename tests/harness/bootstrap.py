@@ -56,7 +56,7 @@ def use_newer_python() -> None:
     for name in NEWER:
         path = shutil.which(name)
         if path and run([path, "-c", "import venv"])[0] == 0:
-            os.execv(path, [path, *sys.argv])  # noqa: S606
+            os.execv(path, [path, *sys.argv])
     raise Failure(
         "Python {}.{} or newer is needed, this is {}.{}; say which one: make PYTHON=/path/to/python3".format(
             *(OLDEST + tuple(sys.version_info[:2]))

@@ -68,7 +68,7 @@ class Worker:
     def __init__(self, conn: Connection, number: int, seed: int, books: Books) -> None:
         self.conn = conn
         self.name = f"w{number % 3}"  # two connections share a worker id: only the token tells them apart
-        self.rng = random.Random(seed * 1000 + number)  # noqa: S311
+        self.rng = random.Random(seed * 1000 + number)
         self.books = books
         self.held: list[tuple[str, str]] = []
         self.told: list[tuple[list[object], object]] = []
@@ -83,7 +83,7 @@ class Worker:
                 with self.conn.transaction(force_rollback=undo):
                     getattr(self, name)()
             except psycopg.Error as error:
-                assert error.sqlstate in EXPECTED, f"{name}: {error.sqlstate}: {error}"  # noqa: PT017
+                assert error.sqlstate in EXPECTED, f"{name}: {error.sqlstate}: {error}"
                 with self.books.lock:
                     self.books.refusals[error.sqlstate or ""] += 1
                 continue
@@ -101,7 +101,7 @@ class Worker:
         return self.rng.choice(self.held) if self.held else None
 
     def any_job(self, condition: str = "true") -> str | None:
-        query = f"select job_id::text from dotq.job_queue where {condition}"  # noqa: S608
+        query = f"select job_id::text from dotq.job_queue where {condition}"
         rows = self.conn.execute(query.encode()).fetchall()
         return str(self.rng.choice(rows)[0]) if rows else None
 

@@ -84,7 +84,7 @@ def test_eight_candidates_hammering_one_duty_never_share_a_term(db: Database) ->
     admin.execute(HISTORY)
 
     def hammer(conn: Connection, number: int) -> list[tuple[int, str]]:
-        rng, worker, won = random.Random(number), f"w{number}", []  # noqa: S311
+        rng, worker, won = random.Random(number), f"w{number}", []
         last = 0
         for _ in range(60):
             found = call(conn, "fn_leader_acquire", "sweep", worker, 1)

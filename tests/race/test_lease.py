@@ -198,7 +198,7 @@ def test_acks_and_reapers_hammering_the_moment_of_expiry_have_one_winner_per_job
                 call(conn, "fn_job_ack", job_id, lease)
                 won += 1
             except Exception as error:
-                assert getattr(error, "sqlstate", None) == LEASE_LOST, error  # noqa: PT017
+                assert getattr(error, "sqlstate", None) == LEASE_LOST, error
         return won
 
     won = at_once(db, 8, fight)

@@ -50,7 +50,7 @@ class Generator:
     """Schemas inside the supported subset, and values near what they speak about."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)  # noqa: S311
+        self.random = random.Random(seed)
 
     def schema(self) -> dict[str, Json]:
         """A whole schema with its definitions."""

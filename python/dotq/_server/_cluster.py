@@ -39,7 +39,7 @@ def choose_socket_dir(preferred: Path, port: int, who: Identity) -> Path:
     path = preferred
     if len(os.fsencode(path / f".s.PGSQL.{port}")) > _SOCKET_PATH_LIMIT or "," in str(path):
         name = f"dotq-{os.getuid()}-{hashlib.sha256(os.fsencode(preferred)).hexdigest()[:12]}"
-        path = Path("/tmp") / name  # noqa: S108 - private (0700, owner checked below), and short
+        path = Path("/tmp") / name  # private (0700, owner checked below), and short
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.lstat()
     if path.is_symlink() or found.st_uid not in (os.getuid(), who.owner[0]):

@@ -31,8 +31,8 @@ _PR_SET_PDEATHSIG = 1
 _LINUX = sys.platform.startswith("linux")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 # Where `nobody` can get at files that root keeps for it, when root's own directories are closed.
-_SHARED_CACHES = (Path("/var/cache/dotq"), Path("/var/tmp/dotq-cache"))  # noqa: S108
-_SHARED_HOMES = (Path("/var/lib/dotq"), Path("/var/tmp/dotq-home"))  # noqa: S108
+_SHARED_CACHES = (Path("/var/cache/dotq"), Path("/var/tmp/dotq-cache"))
+_SHARED_HOMES = (Path("/var/lib/dotq"), Path("/var/tmp/dotq-home"))
 
 
 def enter_user_namespace(inside_uid: int, inside_gid: int) -> None:
@@ -151,7 +151,7 @@ def spawn(
         cwd="/",
         env=server_environment(),
         start_new_session=True,
-        preexec_fn=needed,  # noqa: PLW1509 - the launcher and its guard are single-threaded here
+        preexec_fn=needed,  # the launcher and its guard are single-threaded here
     )
 
 
@@ -289,7 +289,7 @@ def _readable_by_others(program: Path) -> bool:
 
 def _open_for_reading(tree: Path) -> None:
     for folder, _, files in os.walk(tree):
-        os.chmod(folder, 0o755)  # noqa: S103
+        os.chmod(folder, 0o755)
         for name in files:
             path = os.path.join(folder, name)
             if not os.path.islink(path):

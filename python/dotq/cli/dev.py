@@ -116,7 +116,7 @@ def psql(arguments: tuple[str, ...]) -> None:
         program = find_psql(DevServer().installation())
     if program is None:
         fail("no psql, neither beside the server nor on PATH", hint="connect another client to `dotq dev url`")
-    os.execv(program, [program, f"--dbname={found.url}", *arguments])  # noqa: S606
+    os.execv(program, [program, f"--dbname={found.url}", *arguments])
 
 
 @dev.command(epilog=examples("dotq dev reset --yes"))

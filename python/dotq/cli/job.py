@@ -143,7 +143,7 @@ def timeline(app: App, job_id: UUID) -> None:
 def reschedule(
     app: App, job_id: UUID, *, at: datetime | None, delay: timedelta | None, priority: int | str | None
 ) -> None:
-    """Move a waiting job to another time (without --at and --in: now), or to another priority."""
+    """Move a waiting job to another time, another priority, or both; without any of them, it is due now."""
     if at is not None and delay is not None:
         raise click.UsageError("--at and --in exclude each other")
     with app.client() as client:

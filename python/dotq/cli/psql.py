@@ -47,7 +47,7 @@ def psql(app: App, arguments: tuple[str, ...]) -> None:
     words = [program, *arguments]
     if rest:
         words.insert(1, f"--dbname={psycopg.conninfo.make_conninfo(**dict(rest))}")
-    os.execve(program, words, environment)  # noqa: S606
+    os.execve(program, words, environment)
 
 
 def _embedded() -> str | None:
