@@ -10,7 +10,7 @@ export DOTQ_TEST_PG ?= $(PG)
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: ## A tour of the queue on a throw-away server (or on DATABASE_URL)
+demo: ## A tour of the queue on the embedded dev server (or on DATABASE_URL)
 	$(READY) dev
 	@$(BIN)/dotq demo
 

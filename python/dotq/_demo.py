@@ -19,6 +19,15 @@ from dotq._migrate import migrate
 
 SCHEMA = "dotq_demo"
 
+_SCHEMA_IS_OURS = """
+    select r.rolname = 'dotq_owner'
+        and to_regclass(%s || '.schema_release') is not null
+        and not exists (select from pg_class as c where c.relnamespace = n.oid and c.relowner <> n.nspowner)
+    from pg_namespace as n
+    join pg_roles as r on r.oid = n.nspowner
+    where n.nspname = %s
+"""
+
 
 class DemoFailed(Exception):
     """A step did not end as the story says it must."""
@@ -46,7 +55,7 @@ class Demo:
 
     def _install(self) -> None:
         self._title("Install the queue: tables, functions and views, in one transaction")
-        self._connection.execute(sql.SQL("drop schema if exists {} cascade").format(sql.Identifier(SCHEMA)))
+        self._make_room()
         done = migrate(self._connection, schema=SCHEMA)
         self._note(
             f"{len(done.applied)} migrations applied into the schema {SCHEMA}. "
@@ -56,6 +65,15 @@ class Demo:
         for gate in ("queue.job_substrate.enabled", "queue.heartbeat.enabled"):
             self._call("select fn_config_set(%(gate)s, 'true', 'demo')", gate=gate)
 
+    def _make_room(self) -> None:
+        """Drop what an earlier demo left; a schema that holds anything else is somebody's and stays."""
+        row = self._connection.execute(_SCHEMA_IS_OURS, [SCHEMA, SCHEMA]).fetchone()
+        if row is None:
+            return
+        if not row[0]:
+            raise DemoFailed(f"the schema {SCHEMA} is there and was not made by a demo; nothing was changed")
+        self._connection.execute(sql.SQL("drop schema {} cascade").format(sql.Identifier(SCHEMA)))
+
     def _enqueue(self) -> str:
         self._title("Enqueue: one job, the same job again, and one for later")
         first = self._call("""select fn_job_enqueue('report', 'demo', 'report-42', '{"month": "2026-10"}')""")
@@ -63,7 +81,7 @@ class Demo:
         self._expect(again["duplicate"] and again["job_id"] == first["job_id"], "the same key gives the same job")
         self._note("The key report-42 is taken while its job is active: the second call found the first job.")
         self._call("select fn_job_enqueue('report', 'demo', p_scheduled_at => now() + interval '1 hour')")
-        self._note("A payload may not carry secrets, at any depth:")
+        self._note("A payload may not have keys that hold secrets or bulk, at any depth:")
         self._refused(
             """select fn_job_enqueue('report', 'demo', p_payload_json => '{"db": {"Password": "x"}}')""",
             "22023",

@@ -227,7 +227,7 @@ comment on table dotq.dot_config_audit is 'Who changed which gate, setting or ki
 insert into dotq.dot_config (key, value, description)
 values
     ('queue.job_substrate.enabled', 'false', 'Master gate: enqueue, claim, ack, fail and the reaper.'),
-    ('queue.worker.enabled', 'false', 'Gate of the worker loop: workers claim only while it is open.'),
+    ('queue.worker.enabled', 'false', 'Gate of the worker loop; a claim made by hand does not look at it.'),
     ('queue.notify.enabled', 'false', 'Gate of wake-ups by NOTIFY; polling works without it.'),
     ('queue.heartbeat.enabled', 'false', 'Gate of executor ticks.'),
     ('queue.heartbeat.stale_threshold_seconds', '300', 'An executor is in warning after this many seconds without a tick, and stale after twice as many.'),
@@ -236,7 +236,7 @@ values
     ('queue.lease.duration_sec', '300', 'Length of a lease when neither the caller nor the kind says.'),
     ('queue.enqueue.enabled', 'true', 'Close to refuse new jobs while what is there drains.'),
     ('queue.claim.enabled', 'true', 'Close to let running jobs finish without starting others.'),
-    ('queue.kind.strict', 'false', 'Refuse jobs of kinds that were not registered with fn_kind_set.'),
+    ('queue.kind.strict', 'false', 'Refuse jobs of kinds that are not registered, instead of registering them.'),
     ('queue.lease.max_sec', '86400', 'Longest lease a caller may ask for.'),
     ('queue.cancel.grace_sec', '60', 'A running job that was asked to cancel is fenced off after this many seconds.'),
     ('queue.payload.max_bytes', '262144', 'Largest payload, in bytes of its text, for kinds that do not say.'),

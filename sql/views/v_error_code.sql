@@ -6,7 +6,7 @@ from (
         ('22023', 'invalid_argument', 'An argument is missing, malformed or out of range; the message names it.', 'Mend the argument; the hint says what is allowed.'),
         ('JQ001', 'gate_closed', 'A gate of dot_config is closed.', 'Open the gate, or wait until an operator does.'),
         ('JQ002', 'job_not_found', 'There is no job with this id.', 'Check the id; the job may be past its retention.'),
-        ('JQ003', 'lease_lost', 'The lease is not current: it ran out, was handed back, or the job has ended.', 'Drop the result; do not retry the call.'),
+        ('JQ003', 'lease_lost', 'The lease is not current: the job was taken back after the lease ran out, was handed back, or has ended.', 'Drop the result; do not retry the call.'),
         ('JQ004', 'wrong_state', 'The job is in a state that does not allow this.', 'Look at the job with fn_job_get.'),
         ('JQ005', 'kind_unknown', 'The kind is not registered.', 'Register it with fn_kind_set, or turn queue.kind.strict off.'),
         ('JQ006', 'kind_disabled', 'The kind is disabled.', 'Enable it with fn_kind_set.'),

@@ -190,3 +190,7 @@ def test_a_traceback_only_when_asked_for_twice(cli: Cli) -> None:
     assert "connected to" in cli.run("-v", *words).err
     very = cli.run("-vv", *words)
     assert (very.code, "Traceback" in very.err, "[JQ005]" in very.err) == (4, True, True)
+
+
+def test_an_empty_dsn_is_not_taken_for_another_database(cli: Cli) -> None:
+    assert "--dsn is empty" in cli.refused(2, "--dsn", "", "job", "list")

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
+import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from dotq._server import EphemeralServer, ServerError
@@ -65,9 +66,9 @@ class Embedded:
         return self.server.dsn(dbname or "postgres")
 
     def bin(self, name: str) -> Path:
-        """The server's own program; where it has none, the wheel's newest."""
+        """The server's own program; where it has none, one from the wheel."""
         path = self.server.installation.bindir / name
-        return path if path.is_file() else wheel_installation("18").bin(name)
+        return path if path.is_file() else client_program(name, self.dsn())
 
 
 class External:
@@ -90,7 +91,14 @@ class External:
         return make_conninfo(self._dsn, dbname=dbname)
 
     def bin(self, name: str) -> Path:
-        return wheel_installation("18").bin(name)
+        return client_program(name, self.dsn())
+
+
+def client_program(name: str, dsn: str) -> Path:
+    """The wheel's program that suits a server: a dump by 17 or newer sets what 16 and older do not know."""
+    with psycopg.connect(dsn) as conn:
+        major = conn.info.server_version // 10000
+    return wheel_installation("16" if major <= 16 else "18").bin(name)
 
 
 def choose_backend() -> Backend:

@@ -17,8 +17,7 @@ from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.image import DockerImage
 
-from dotq._server._binaries import wheel_installation
-from harness.backends import BackendError
+from harness.backends import BackendError, client_program
 from harness.waiting import wait_for
 
 _FOLDER = Path(__file__).resolve().parents[1] / "docker"
@@ -90,7 +89,7 @@ class Container:
         return make_conninfo(dbname=dbname or "postgres", user="postgres", password=self._password, **self._address)
 
     def bin(self, name: str) -> Path:
-        return wheel_installation("18").bin(name)
+        return client_program(name, self.dsn())
 
     def _answers(self) -> bool:
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dotq._demo import Demo
+from dotq._demo import Demo, DemoFailed
 from harness.backends import Backend
 from harness.databases import Database
 
@@ -65,6 +65,19 @@ def test_the_queries_for_operators_run(db: Database, query: str) -> None:
 def test_every_link_leads_somewhere() -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8")):
         assert (README.parent / target).exists(), target
+
+
+def test_nothing_is_left_to_fill_in() -> None:
+    assert "@@" not in README.read_text(encoding="utf-8")
+
+
+def test_the_demo_leaves_a_schema_alone_that_it_did_not_make(empty_db: Database) -> None:
+    conn = empty_db.connect()
+    conn.execute("create schema dotq_demo")
+    conn.execute("create table dotq_demo.precious ()")
+    with pytest.raises(DemoFailed, match="was not made by a demo"):
+        Demo(conn, Console(quiet=True)).play()
+    assert conn.execute("select to_regclass('dotq_demo.precious')::text").fetchone() == ("dotq_demo.precious",)
 
 
 def test_the_demo_tells_its_story_twice(empty_db: Database) -> None:

@@ -166,6 +166,8 @@ class App:
 
     def conninfo(self) -> str:
         """--dsn, DOTQ_DATABASE_URL, DATABASE_URL, libpq's own variables, then the running dev server."""
+        if self.dsn is not None and not self.dsn.strip():
+            fail("--dsn is empty", code=EXIT_USAGE, hint="pass a connection string, or leave --dsn out")
         explicit = self.dsn or os.environ.get("DOTQ_DATABASE_URL") or os.environ.get("DATABASE_URL")
         if explicit:
             return explicit

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import click
 import psycopg
 
 from dotq import _migrate
-from dotq._sqlfiles import SchemaNameError, SqlFilesError, check_schema_name
+from dotq._sqlfiles import DEFAULT_SCHEMA, SchemaNameError, SqlFilesError, check_schema_name
 from dotq.cli._common import (
     EXIT_CONNECT,
     EXIT_ERROR,
@@ -166,11 +167,14 @@ def _print_status(status: _migrate.SchemaStatus, as_json: bool) -> None:
         click.echo(f"schema {status.schema}: {status.state} ({installed} there, this is {status.release})")
     if status.state == "current":
         return
+    command = (
+        "dotq migrate" if status.schema == DEFAULT_SCHEMA else f"dotq migrate --schema {shlex.quote(status.schema)}"
+    )
     advice = {
-        "missing": "run: dotq migrate",
-        "behind": "run: dotq migrate",
+        "missing": f"run: {command}",
+        "behind": f"run: {command}",
         "unknown": "use the release of dotq that applied them, or a later one",
         "edited": "restore the edited migration file",
-        "drifted": "run: dotq migrate (functions and views); tables are for a person to put right",
+        "drifted": f"run: {command} (functions and views); tables are for a person to put right",
     }
     fail(f"schema {status.schema} is {status.state}", code=EXIT_SCHEMA, hint=advice[status.state])

@@ -25,7 +25,7 @@ end
 $fn$;
 
 comment on function dotq.fn_job_explain is
-'Why a job is not running: each blocker in the order in which it counts, with the statement that lifts it. The last row of a
+'Why a job is not running: each blocker in the order in which it counts, with the statement that lifts it, or none when only a worker can. The last row of a
 waiting job says how many are ahead of it. Raises 22023 (no id), JQ002 (no such job).';
 revoke all on function dotq.fn_job_explain from public;
 grant execute on function dotq.fn_job_explain to dotq_producer, dotq_worker, dotq_operator;

@@ -6,11 +6,7 @@ stable
 set search_path = pg_catalog, pg_temp
 as $fn$
 select 60, 'no_worker',
-    concat_ws(' ', 'no registered worker takes the kind', p_job.job_kind, 'with the affinity key ' || p_job.affinity_key),
-    case
-        when p_job.affinity_key is null then format('select dotq.fn_job_claim(%L, p_allowed_kinds => array[%L]);', session_user, p_job.job_kind)
-        else format('select * from dotq.fn_job_claim_many(%L, 1, p_allowed_kinds => array[%L], p_affinity_keys => array[%L]);', session_user, p_job.job_kind, p_job.affinity_key)
-    end
+    concat_ws(' ', 'no registered worker takes the kind', p_job.job_kind, 'with the affinity key ' || p_job.affinity_key), null
 where not exists (
     select
     from dotq.queue_worker as w
