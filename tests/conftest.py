@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,9 @@ PgTapItem.harness = staticmethod(_harness)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A run started in the background of a script inherits an ignored Ctrl-C, and so would every program under test.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[_ASSERTIONS] = []
 
 
