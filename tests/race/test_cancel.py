@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.databases import Database
 from race.support import (
     LEASE_LOST,
+    Connection,
     answer,
     at_once,
     blocked,
@@ -123,9 +124,9 @@ def test_of_sixteen_cancels_one_ends_the_job(db: Database) -> None:
     admin = db.connect()
     job_id = enqueue(admin)
 
-    def cancel(conn: object, number: int) -> str:
+    def cancel(conn: Connection, number: int) -> str:
         try:
-            return str(call(conn, "fn_job_cancel", job_id, f"operator{number}")["state"])  # type: ignore[arg-type]
+            return str(call(conn, "fn_job_cancel", job_id, f"operator{number}")["state"])
         except Exception as error:
             return str(getattr(error, "sqlstate", error))
 

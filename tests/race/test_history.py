@@ -9,13 +9,14 @@ import os
 import random
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import psycopg
 import pytest
 
 from harness.databases import Database
-from race.support import Connection, at_once, call, job, one, rows_of, sound
+from race.support import Connection, T, at_once, call, job, one, rows_of, sound
 
 WORKERS, STEPS = 6, 90
 
@@ -71,7 +72,7 @@ class Worker:
         self.rng = random.Random(seed * 1000 + number)
         self.books = books
         self.held: list[tuple[str, str]] = []
-        self.told: list[tuple[list[object], object]] = []
+        self.told: list[Callable[[], None]] = []
 
     def run(self) -> None:
         steps = {"enqueue": 30, "claim": 30, "ack": 14, "fail": 10, "heartbeat": 4, "start": 4, "release": 4}
@@ -90,11 +91,11 @@ class Worker:
             with self.books.lock:
                 self.books.steps[name + (" undone" if undo else "")] += 1
                 if not undo:
-                    for book, entry in self.told:
-                        book.append(entry)
+                    for enter in self.told:
+                        enter()
 
-    def tell(self, book: list[object], entry: object) -> None:
-        self.told.append((book, entry))
+    def tell(self, book: list[T], entry: T) -> None:
+        self.told.append(lambda: book.append(entry))
 
     def any_lease(self) -> tuple[str, str] | None:
         """Mostly a held one; it may be long lost, which is the point."""
@@ -111,7 +112,7 @@ class Worker:
         attempts = self.rng.choice([None, 1, 2])
         found = call(self.conn, "fn_job_enqueue", kind, self.name, key, p_max_attempts=attempts)
         if not found["duplicate"]:
-            self.tell(self.books.enqueued, found["job_id"])  # type: ignore[arg-type]
+            self.tell(self.books.enqueued, found["job_id"])
 
     def claim(self) -> None:
         wanted = self.rng.choice([1, 1, 2, 5])
@@ -123,13 +124,13 @@ class Worker:
         if held := self.any_lease():
             found = call(self.conn, "fn_job_ack", *held)
             if not found["duplicate"]:
-                self.tell(self.books.acked, held[0])  # type: ignore[arg-type]
+                self.tell(self.books.acked, held[0])
 
     def fail(self) -> None:
         if held := self.any_lease():
             found = call(self.conn, "fn_job_fail_or_retry", *held, "no luck", self.rng.random() < 0.8)
             if found["state"] in TERMINAL:
-                self.tell(self.books.ended, (held[0], found["state"]))  # type: ignore[arg-type]
+                self.tell(self.books.ended, (held[0], found["state"]))
 
     def heartbeat(self) -> None:
         if held := self.any_lease():
@@ -143,18 +144,18 @@ class Worker:
         if held := self.any_lease():
             found = call(self.conn, "fn_job_release", *held)
             if found["state"] in TERMINAL:
-                self.tell(self.books.ended, (held[0], found["state"]))  # type: ignore[arg-type]
+                self.tell(self.books.ended, (held[0], found["state"]))
 
     def cancel(self) -> None:
         if job_id := self.any_job():
             found = call(self.conn, "fn_job_cancel", job_id, self.name)
             if not found["cancel_requested"]:
-                self.tell(self.books.ended, (job_id, "cancelled"))  # type: ignore[arg-type]
+                self.tell(self.books.ended, (job_id, "cancelled"))
 
     def bury(self) -> None:
         if job_id := self.any_job():
             call(self.conn, "fn_job_move_to_dead_letter", job_id, "enough", self.name)
-            self.tell(self.books.ended, (job_id, "dead_letter"))  # type: ignore[arg-type]
+            self.tell(self.books.ended, (job_id, "dead_letter"))
 
     def reschedule(self) -> None:
         if job_id := self.any_job("state in ('queued', 'retry_waiting')"):
@@ -176,12 +177,12 @@ class Worker:
         if self.rng.random() < 0.3:
             for row in rows_of(self.conn, "fn_dead_letter_replay_many", {}, self.name, 2, False):
                 if row[3] == "replayed":
-                    self.tell(self.books.enqueued, str(row[4]))  # type: ignore[arg-type]
+                    self.tell(self.books.enqueued, str(row[4]))
             return
         rows = self.conn.execute("select dead_letter_id from dotq.job_dead_letter").fetchall()
         if rows:
             found = call(self.conn, "fn_dead_letter_replay", self.rng.choice(rows)[0], self.name)
-            self.tell(self.books.enqueued, found["job_id"])  # type: ignore[arg-type]
+            self.tell(self.books.enqueued, found["job_id"])
 
 
 def drain(conn: Connection, books: Books) -> None:
